@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * mtrace - per-thread Intel Processor Trace with snapshots
+ *
+ * This header is the whole protocol between mtrace.ko and user space.
+ *
+ * A session is one open file of /dev/mtrace. It owns a buffer, the threads that
+ * are traced into it and the snapshots taken of them, and dies with the file.
+ * The order of life is
+ *
+ *	open -> GET_CAPS -> SETUP -> ATTACH... -> START -> SNAPSHOT ->
+ *	DESCRIBE -> (read the mapping) -> RELEASE -> ... -> STOP -> close
+ *
+ * The buffer is allocated by SETUP, never grows, and is divided into equal
+ * regions, each a power of two in size. A region is *live* (one thread's
+ * output, which wraps in it), *frozen* (part of a snapshot) or *free*.
+ * SNAPSHOT freezes the live region of every thread of the session and gives
+ * each thread a free one instead, while tracing goes on. RELEASE makes the
+ * frozen regions of a snapshot free again.
+ *
+ * The buffer is mapped read-only by mmap() of the file from offset 0; a region
+ * that DESCRIBE reports at offset O is at byte O of that mapping. A frozen
+ * region does not change until it is released.
+ *
+ * Conventions: every structure begins with its size in bytes as the caller
+ * knows it, set by the caller (0 is EINVAL). A structure longer than the
+ * kernel's is accepted if what the kernel does not know is zero, else E2BIG;
+ * a shorter one down to the first published size is accepted and the rest
+ * taken as zero. Reserved fields and unknown flags must be zero, else EINVAL.
+ * A failed call changes nothing. All numbers are in the CPU's byte order,
+ * sizes and offsets are in bytes, times are values of the TSC.
+ *
+ * Errors that any call may give: EFAULT (bad pointer), EINVAL (a field is out
+ * of its range or reserved), ENOTTY (no such call), ENODEV (the session was
+ * shut down by the kernel: a reboot or the last CPU that can trace is gone).
+ */
+#ifndef _UAPI_LINUX_MTRACE_H
+#define _UAPI_LINUX_MTRACE_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Raised when a change is not compatible; the tool and the module must agree. */
+#define MTRACE_ABI_VERSION	1
+
+/* What the tool and the module call the device node below /dev. */
+#define MTRACE_DEVICE_NAME	"mtrace"
+
+/**
+ * struct mtrace_caps - what this machine and this module can do
+ * @size: in: sizeof(struct mtrace_caps)
+ * @abi_version: MTRACE_ABI_VERSION of the module
+ * @cpu_family: display family of CPUID leaf 1
+ * @cpu_model: display model of CPUID leaf 1
+ * @cpu_stepping: stepping of CPUID leaf 1
+ * @tsc_khz: frequency of the TSC, in kHz, as the kernel uses it
+ * @tsc_art_numerator: CPUID.15H:EBX, 0 where unknown
+ * @tsc_art_denominator: CPUID.15H:EAX, 0 where unknown
+ * @max_nonturbo_ratio: MSR_PLATFORM_INFO[15:8], the ratio that CBR packets
+ *	are relative to (libipt's nom_freq); 0 where unknown
+ * @max_threads: largest mtrace_setup.max_threads that is accepted
+ * @cpuid14: CPUID leaf 14H, subleaf 0 (EAX, EBX, ECX, EDX) then subleaf 1:
+ *	SDM vol. 3, "Detection of Intel Processor Trace and Capability
+ *	Enumeration"
+ * @max_region_size: largest region that this CPU's ToPA can describe
+ * @trace_flags: every MTRACE_TRACE_* that this CPU supports
+ * @reserved: zero
+ */
+struct mtrace_caps {
+	__u32 size;
+	__u32 abi_version;
+	__u32 cpu_family;
+	__u32 cpu_model;
+	__u32 cpu_stepping;
+	__u32 tsc_khz;
+	__u32 tsc_art_numerator;
+	__u32 tsc_art_denominator;
+	__u32 max_nonturbo_ratio;
+	__u32 max_threads;
+	__u32 cpuid14[8];
+	__u64 max_region_size;
+	__u32 trace_flags;
+	__u32 reserved[5];
+};
+
+/* mtrace_setup.trace_flags: what is traced, and with which packets. */
+#define MTRACE_TRACE_USER	(1U << 0)	/* RTIT_CTL.User */
+#define MTRACE_TRACE_KERNEL	(1U << 1)	/* RTIT_CTL.OS */
+#define MTRACE_TRACE_TSC	(1U << 2)	/* RTIT_CTL.TSCEn */
+#define MTRACE_TRACE_MTC	(1U << 3)	/* RTIT_CTL.MTCEn, with mtc_freq */
+#define MTRACE_TRACE_CYC	(1U << 4)	/* RTIT_CTL.CYCEn, with cyc_thresh */
+#define MTRACE_TRACE_NORETCOMP	(1U << 5)	/* RTIT_CTL.DisRETC */
+#define MTRACE_TRACE_FLAGS_ALL	((1U << 6) - 1)
+
+/* mtrace_setup.flags: how the session grows. */
+#define MTRACE_SETUP_INHERIT_THREADS	(1U << 0)	/* clone() with CLONE_THREAD */
+#define MTRACE_SETUP_INHERIT_PROCESSES	(1U << 1)	/* fork() and the like */
+#define MTRACE_SETUP_FLAGS_ALL		((1U << 2) - 1)
+
+/**
+ * struct mtrace_setup - allocate the buffer and fix the tracing options
+ * @size: in: sizeof(struct mtrace_setup)
+ * @flags: in: MTRACE_SETUP_*
+ * @buffer_size: in: bytes of trace memory in all, a power of two and at least
+ *	one page
+ * @max_threads: in: threads that can be traced at the same time, 1 to
+ *	mtrace_caps.max_threads. A thread that would be inherited beyond that
+ *	is not traced and is counted in mtrace_status.refused_threads
+ * @max_snapshots: in: snapshots that can be held unreleased while every
+ *	thread still finds a free region, at least 1
+ * @trace_flags: in: MTRACE_TRACE_*; at least one of USER and KERNEL
+ * @mtc_freq: in: RTIT_CTL.MTCFreq, 0 unless MTRACE_TRACE_MTC
+ * @cyc_thresh: in: RTIT_CTL.CycThresh, 0 unless MTRACE_TRACE_CYC
+ * @psb_freq: in: RTIT_CTL.PSBFreq
+ * @pad: zero
+ * @pmu_type: in: /sys/bus/event_source/devices/intel_pt/type, by which the
+ *	module reserves PT against perf; 0 where the kernel has no such PMU
+ * @nr_regions: out: regions that the buffer was divided into
+ * @region_size: out: bytes of one region:
+ *	buffer_size / (max_threads * (1 + max_snapshots)), rounded down to a
+ *	power of two, at most mtrace_caps.max_region_size
+ * @rtit_ctl: out: IA32_RTIT_CTL as it will be programmed
+ * @available: out: where the call failed with ENOMEM, the bytes of memory
+ *	that were available then (the structure is written back in that case
+ *	alone among the failures); else 0
+ * @start_tsc: out: the TSC at a moment of the call ...
+ * @start_monotonic_ns: out: ... and CLOCK_MONOTONIC ...
+ * @start_realtime_ns: out: ... and CLOCK_REALTIME at the same moment
+ * @reserved: zero
+ *
+ * Errors: EBUSY (already set up; or PT is in use by another user such as perf
+ * or the firmware), EOPNOTSUPP (the CPU cannot do one of trace_flags, or a
+ * frequency or threshold in the value given), EACCES (kernel tracing is
+ * forbidden by lockdown), ENOMEM (see @available), ENOSPC (a region
+ * would be smaller than one page).
+ */
+struct mtrace_setup {
+	__u32 size;
+	__u32 flags;
+	__u64 buffer_size;
+	__u32 max_threads;
+	__u32 max_snapshots;
+	__u32 trace_flags;
+	__u8 mtc_freq;
+	__u8 cyc_thresh;
+	__u8 psb_freq;
+	__u8 pad;
+	__u32 pmu_type;
+	__u32 nr_regions;
+	__u64 region_size;
+	__u64 rtit_ctl;
+	__u64 available;
+	__u64 start_tsc;
+	__u64 start_monotonic_ns;
+	__u64 start_realtime_ns;
+	__u64 reserved[4];
+};
+
+/**
+ * struct mtrace_thread - name a thread to attach or detach
+ * @size: in: sizeof(struct mtrace_thread)
+ * @flags: in: zero
+ * @tid: in: thread id, in the caller's pid namespace
+ * @pad: zero
+ *
+ * ATTACH errors: EINVAL (not set up), ESRCH (no such thread, or it is exiting),
+ * EEXIST (in this session already), EBUSY (in another session), ENOSPC
+ * (max_threads are traced, or no region is free).
+ * DETACH errors: ESRCH (not in this session). A detached thread's last region
+ * stays part of the next snapshot.
+ */
+struct mtrace_thread {
+	__u32 size;
+	__u32 flags;
+	__s32 tid;
+	__u32 pad;
+};
+
+/**
+ * struct mtrace_snapshot - freeze what all threads of the session have written
+ * @size: in: sizeof(struct mtrace_snapshot)
+ * @flags: in: zero
+ * @id: out: number of the snapshot, from 1
+ * @tsc: out: the TSC when the switch of the threads began
+ * @tsc_end: out: the TSC when the last thread was switched
+ * @nr_regions: out: regions frozen; MTRACE_IOC_DESCRIBE tells of each
+ * @nr_unswitched: out: threads that found no free region and went on in their
+ *	own: nothing of them is in this snapshot
+ * @reserved: zero
+ *
+ * Errors: EINVAL (not set up), ENOBUFS (no region is free at all: release a
+ * snapshot first; tracing goes on).
+ */
+struct mtrace_snapshot {
+	__u32 size;
+	__u32 flags;
+	__u64 id;
+	__u64 tsc;
+	__u64 tsc_end;
+	__u32 nr_regions;
+	__u32 nr_unswitched;
+	__u64 reserved[2];
+};
+
+/* mtrace_region.flags */
+#define MTRACE_REGION_WRAPPED	(1U << 0)	/* older bytes were overwritten */
+#define MTRACE_REGION_EXITED	(1U << 1)	/* the thread exited or was detached */
+#define MTRACE_REGION_ERROR	(1U << 2)	/* RTIT_STATUS.Error was seen */
+#define MTRACE_REGION_STOPPED	(1U << 3)	/* RTIT_STATUS.Stopped was seen */
+
+/**
+ * struct mtrace_region - one frozen region of a snapshot
+ * @tid: thread id as in the owner's pid namespace, 0 where it has none there
+ * @pid: thread group id likewise
+ * @offset: of the region in the mapping
+ * @head: offset in the region of the byte that would have been written next
+ * @valid: bytes of trace: @head if the region did not wrap, else its size
+ * @start_tsc: TSC when the region was given to the thread
+ * @end_tsc: TSC when it was frozen
+ * @flags: MTRACE_REGION_*
+ * @cpu: the CPU that the thread ran on last
+ * @switches: context switches of the thread into this region
+ * @pad: zero
+ * @comm: the thread's name when the region was frozen, NUL-terminated
+ *
+ * In time order the bytes are [head, size) then [0, head) of a region that
+ * wrapped, and [0, head) of one that did not.
+ */
+struct mtrace_region {
+	__s32 tid;
+	__s32 pid;
+	__u64 offset;
+	__u64 head;
+	__u64 valid;
+	__u64 start_tsc;
+	__u64 end_tsc;
+	__u32 flags;
+	__u32 cpu;
+	__u32 switches;
+	__u32 pad;
+	char comm[16];
+};
+
+/**
+ * struct mtrace_describe - list the regions of a snapshot
+ * @size: in: sizeof(struct mtrace_describe)
+ * @region_size: in: sizeof(struct mtrace_region)
+ * @id: in: the snapshot
+ * @regions: in: pointer to an array of struct mtrace_region
+ * @count: in: elements that fit; out: regions that the snapshot has
+ * @pad: zero
+ *
+ * Errors: ENOENT (no such snapshot), ENOSPC (@count is too small: nothing
+ * but @count, which then says how many are needed, is written).
+ */
+struct mtrace_describe {
+	__u32 size;
+	__u32 region_size;
+	__u64 id;
+	__u64 regions;
+	__u32 count;
+	__u32 pad;
+};
+
+/**
+ * struct mtrace_release - make a snapshot's regions free again
+ * @size: in: sizeof(struct mtrace_release)
+ * @flags: in: zero
+ * @id: in: the snapshot
+ *
+ * Errors: ENOENT (no such snapshot).
+ */
+struct mtrace_release {
+	__u32 size;
+	__u32 flags;
+	__u64 id;
+};
+
+/**
+ * struct mtrace_status - counters of the session
+ * @size: in: sizeof(struct mtrace_status)
+ * @flags: zero
+ * @running: 1 between START and STOP
+ * @nr_threads: threads that are traced now
+ * @nr_snapshots: snapshots held unreleased
+ * @regions_live: regions by state ...
+ * @regions_frozen: ...
+ * @regions_free: ...
+ * @refused_threads: threads not inherited because max_threads was reached or no
+ *	region was free
+ * @wraps: regions found wrapped when frozen
+ * @errors: times RTIT_STATUS.Error was seen
+ * @stops: times RTIT_STATUS.Stopped was seen
+ * @unswitched: threads that a snapshot found no free region for
+ * @reserved: zero
+ */
+struct mtrace_status {
+	__u32 size;
+	__u32 flags;
+	__u32 running;
+	__u32 nr_threads;
+	__u32 nr_snapshots;
+	__u32 regions_live;
+	__u32 regions_frozen;
+	__u32 regions_free;
+	__u64 refused_threads;
+	__u64 wraps;
+	__u64 errors;
+	__u64 stops;
+	__u64 unswitched;
+	__u64 reserved[4];
+};
+
+#define MTRACE_IOC_MAGIC	0xBE
+
+#define MTRACE_IOC_GET_CAPS	_IOWR(MTRACE_IOC_MAGIC, 0, struct mtrace_caps)
+#define MTRACE_IOC_SETUP	_IOWR(MTRACE_IOC_MAGIC, 1, struct mtrace_setup)
+#define MTRACE_IOC_ATTACH	_IOW(MTRACE_IOC_MAGIC, 2, struct mtrace_thread)
+#define MTRACE_IOC_DETACH	_IOW(MTRACE_IOC_MAGIC, 3, struct mtrace_thread)
+/* START and STOP take no argument; EINVAL: not set up; EALREADY: as asked. */
+#define MTRACE_IOC_START	_IO(MTRACE_IOC_MAGIC, 4)
+#define MTRACE_IOC_STOP		_IO(MTRACE_IOC_MAGIC, 5)
+#define MTRACE_IOC_SNAPSHOT	_IOWR(MTRACE_IOC_MAGIC, 6, struct mtrace_snapshot)
+#define MTRACE_IOC_DESCRIBE	_IOWR(MTRACE_IOC_MAGIC, 7, struct mtrace_describe)
+#define MTRACE_IOC_RELEASE	_IOW(MTRACE_IOC_MAGIC, 8, struct mtrace_release)
+#define MTRACE_IOC_GET_STATUS	_IOWR(MTRACE_IOC_MAGIC, 9, struct mtrace_status)
+
+#ifndef __cplusplus
+_Static_assert(sizeof(struct mtrace_caps) == 104, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_setup) == 120, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_thread) == 16, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_snapshot) == 56, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_region) == 80, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_describe) == 32, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_release) == 16, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_status) == 104, "mtrace ABI");
+#endif
+
+#endif /* _UAPI_LINUX_MTRACE_H */
