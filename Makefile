@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# mtrace: the tool, the module, the tests. `make help` lists the targets.
+# Everything that is built goes below $(BUILD); Kbuild is for the kernel's own
+# build system.
+
+VERSION	:= 0.1
+
+BUILD	?= build
+PREFIX	?= /usr/local
+DESTDIR	?=
+KERNEL	?= $(shell uname -r)
+KDIR	?= /lib/modules/$(KERNEL)/build
+
+CC	?= gcc
+CFLAGS	?= -O2 -g
+MT_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
+	     -Wmissing-prototypes -D_GNU_SOURCE -DMTRACE_VERSION='"$(VERSION)"' \
+	     -I. -Iinclude/uapi
+LDLIBS	:= -lipt -ljson-c -lelf -lz
+
+TOOL	:= $(BUILD)/mtrace-user
+SOURCES	:= $(wildcard user/*/*.c)
+OBJECTS	:= $(SOURCES:%.c=$(BUILD)/%.o)
+# What a unit test links: the tool without its main().
+LIBRARY	:= $(filter-out $(BUILD)/user/cmd/main.o,$(OBJECTS))
+
+# tests/unit/machine tests the PT machine, not the tool: it has its own Makefile.
+UNIT	:= $(filter-out tests/unit/machine/%,$(wildcard tests/unit/*/test_*.c))
+UNIT_BIN := $(UNIT:tests/unit/%.c=$(BUILD)/unit/%)
+TOOLS	:= $(wildcard tests/tools/*.c)
+TOOLS_BIN := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(subst _,-,$(TOOLS)))
+
+.PHONY: all help tool module install uninstall dkms-install demo check unit tests \
+	packages clean
+.DELETE_ON_ERROR:
+
+all: tool
+	@if [ -d "$(KDIR)" ]; then \
+		$(MAKE) --no-print-directory module; \
+	else \
+		echo "no kernel headers in $(KDIR): the module is not built" \
+		     "(install linux-headers-$(KERNEL), or name another KDIR=)"; \
+	fi
+
+help:
+	@echo 'make               the tool, and the module where kernel headers are'
+	@echo 'make tool          build/mtrace-user'
+	@echo 'make module        build/mtrace.ko for KERNEL= (default: the running one)'
+	@echo 'make demo          record a program in the PT machine and show its trace'
+	@echo 'make check         build all, run all tests'
+	@echo 'make unit          the unit tests alone'
+	@echo 'make install       the tool to DESTDIR/PREFIX (default /usr/local)'
+	@echo 'make dkms-install  the module by DKMS, for this and every later kernel'
+	@echo 'make clean         remove what was built (the fetched machine is kept in the cache)'
+
+tool: $(TOOL)
+
+$(TOOL): $(OBJECTS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/user/%.o: user/%.c
+	@mkdir -p $(@D)
+	$(CC) $(MT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# kbuild leaves its files beside the sources, so it is given a copy of them.
+module:
+	tests/machine/build-module --kdir $(KDIR) --output $(BUILD)/mtrace.ko
+
+$(BUILD)/unit/%: tests/unit/%.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(MT_CFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
+
+unit: $(UNIT_BIN)
+	tests/run-unit $(BUILD)/unit
+
+tests: tool $(UNIT_BIN) $(TOOLS_BIN)
+
+packages:
+	.ci/install-packages build machine check
+
+demo:
+	.ci/install-packages build machine
+	$(MAKE) --no-print-directory tool
+	tests/demo
+
+check: packages
+	tests/check
+
+install: tool
+	install -D -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/mtrace-user
+	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/mtrace/README.md
+	install -m 644 docs/FORMAT.md $(DESTDIR)$(PREFIX)/share/doc/mtrace/FORMAT.md
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/mtrace-user
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mtrace
+
+DKMS_SRC := $(DESTDIR)/usr/src/mtrace-$(VERSION)
+dkms-install:
+	@command -v dkms >/dev/null || { \
+		echo "dkms is not installed: apt-get install dkms linux-headers-$(KERNEL)" >&2; exit 1; }
+	if dkms status mtrace/$(VERSION) | grep -q .; then dkms remove mtrace/$(VERSION) --all; fi
+	rm -rf $(DKMS_SRC)
+	mkdir -p $(DKMS_SRC)/include/uapi/linux $(DKMS_SRC)/kmod
+	cp Kbuild LICENSE dkms.conf $(DKMS_SRC)
+	cp kmod/*.[ch] $(DKMS_SRC)/kmod
+	cp include/uapi/linux/mtrace.h $(DKMS_SRC)/include/uapi/linux
+	dkms add mtrace/$(VERSION)
+	dkms build mtrace/$(VERSION) -k $(KERNEL)
+	dkms install mtrace/$(VERSION) -k $(KERNEL)
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(OBJECTS:.o=.d)
+-include $(UNIT_BIN:=.d)
