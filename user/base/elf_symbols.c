@@ -178,10 +178,11 @@ const struct mt_elf_load *mt_elf_load(const struct mt_elf *elf, size_t index)
 	return &elf->loads.data[index];
 }
 
-/* Whole pages are mapped: what precedes or follows in a page is there as well. */
-static bool covers(uint64_t start, uint64_t size, uint64_t value)
+bool mt_elf_load_covers(const struct mt_elf_load *load, uint64_t offset)
 {
-	return value >= (start & ~PAGE_MASK) && value < ((start + size + PAGE_MASK) & ~PAGE_MASK);
+	uint64_t end = (load->offset + load->file_size + PAGE_MASK) & ~PAGE_MASK;
+
+	return offset >= (load->offset & ~PAGE_MASK) && offset < end;
 }
 
 int mt_elf_offset_to_vaddr(const struct mt_elf *elf, uint64_t offset, uint64_t *vaddr)
@@ -192,7 +193,7 @@ int mt_elf_offset_to_vaddr(const struct mt_elf *elf, uint64_t offset, uint64_t *
 	for (i = 0; i < elf->loads.count; i++) {
 		const struct mt_elf_load *load = &elf->loads.data[i];
 
-		if (covers(load->offset, load->file_size, offset) &&
+		if (mt_elf_load_covers(load, offset) &&
 		    (!best || (load->exec && !best->exec)))
 			best = load;
 	}

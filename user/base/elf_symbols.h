@@ -51,6 +51,12 @@ struct mt_elf_load {
 	bool exec;
 };
 
+/*
+ * True if the page of the file that holds @offset is mapped by @load. Whole pages
+ * are mapped: what precedes or follows a segment in its pages is there as well.
+ */
+bool mt_elf_load_covers(const struct mt_elf_load *load, uint64_t offset);
+
 size_t mt_elf_nr_loads(const struct mt_elf *elf);
 const struct mt_elf_load *mt_elf_load(const struct mt_elf *elf, size_t index);
 
