@@ -45,6 +45,8 @@ struct mt_track {
 	pid_t tid;
 	const char *process;		/* names */
 	const char *thread;
+	uint64_t begin_ns;		/* what was decoded; set by the timeline ... */
+	uint64_t end_ns;		/* ... which holds a track back until it ends */
 };
 
 struct mt_sink {
