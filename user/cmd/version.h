@@ -3,7 +3,7 @@
 #ifndef MTRACE_CMD_VERSION_H
 #define MTRACE_CMD_VERSION_H
 
-#define MT_VERSION	"0.1"
-#define MT_TOOL		"mtrace-user " MT_VERSION
+/* MTRACE_VERSION comes from the Makefile. */
+#define MT_TOOL		"mtrace-user " MTRACE_VERSION
 
 #endif /* MTRACE_CMD_VERSION_H */
