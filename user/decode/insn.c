@@ -143,8 +143,10 @@ static struct mt_insn two_byte(struct reader *r)
 	case 0x35:		/* sysexit */
 		return plain(r, MT_INSN_FAR_RETURN, 0);
 	case 0x01:
-		if (take(r, &modrm) && (modrm == 0xc2 || modrm == 0xc3))
-			return plain(r, MT_INSN_FAR_RETURN, 0);	/* vmlaunch, vmresume */
+		if (!take(r, &modrm))
+			return other;
+		if (modrm == 0xc2 || modrm == 0xc3)	/* vmlaunch, vmresume */
+			return plain(r, MT_INSN_FAR_RETURN, 0);
 		if (modrm == 0xc1)
 			return plain(r, MT_INSN_FAR_CALL, 0);	/* vmcall */
 	}
