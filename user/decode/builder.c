@@ -48,6 +48,12 @@ void mt_builder_time(struct mt_builder *b, uint64_t tsc)
 		b->tsc = tsc;
 }
 
+void mt_builder_branch_time(struct mt_builder *b)
+{
+	if (b->waiting)
+		b->branch_tsc = b->tsc;
+}
+
 void mt_builder_offset(struct mt_builder *b, uint64_t offset)
 {
 	b->offset = offset;

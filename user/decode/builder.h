@@ -41,8 +41,12 @@ struct mt_builder {
 	struct mt_flow events[MT_BUILDER_BATCH];
 };
 
-/* The time and the place in the bytes of what is told next. */
+/* The time, and the place in the bytes, of what is told next. */
 void mt_builder_time(struct mt_builder *b, uint64_t tsc);
+
+/* The time told last is that of the last branch. */
+void mt_builder_branch_time(struct mt_builder *b);
+
 void mt_builder_offset(struct mt_builder *b, uint64_t offset);
 
 /* Execution is at @ip: a waiting branch went there, or a segment begins. */

@@ -42,7 +42,7 @@ struct decoder {
 	const uint8_t *bytes;
 	size_t len;
 	uint64_t resync;	/* PSBs before this offset are dealt with */
-	uint64_t offset;	/* of blk, when it gave its last block */
+	uint64_t offset;	/* of blk */
 	bool aborted;		/* a TSX abort: the branch that follows is no interrupt */
 	struct known_insn *known;
 	struct mt_builder builder;
@@ -122,9 +122,9 @@ static uint64_t find_psb(const struct decoder *d, uint64_t from)
 /*
  * libipt is past every PSB before @offset: if it has to begin anew, then behind
  * them. It reads ahead as far as the next event, which may be that of a PSB, and
- * keeps that event until execution reaches it. So the PSBs that it has passed are
- * those before its position when it hands out an event, and those before the
- * last position but one when it hands out blocks.
+ * keeps that event until execution reaches it. So it has passed the PSBs before
+ * its position only when it hands out an event (as each PSB+ has, but one while
+ * tracing was off).
  */
 static void passed(struct decoder *d, uint64_t offset)
 {
@@ -132,6 +132,10 @@ static void passed(struct decoder *d, uint64_t offset)
 		d->resync = offset;
 }
 
+/*
+ * Where a segment begins. Later the time comes with events only: pt_blk_time()
+ * is that of the event to come once libipt has read one ahead.
+ */
 static void take_time(struct decoder *d)
 {
 	uint32_t lost_mtc, lost_cyc;
@@ -174,6 +178,10 @@ static void take_event(struct decoder *d, const struct pt_event *event)
 		if (!event->ip_suppressed)
 			mt_builder_at(b, event->variant.overflow.ip);
 		break;
+	case ptev_tick:		/* of the packet that the last branch took */
+		if (event->has_tsc)
+			mt_builder_branch_time(b);
+		break;
 	case ptev_tsx:
 		d->aborted = event->variant.tsx.aborted;
 		break;
@@ -188,7 +196,6 @@ static void take_event(struct decoder *d, const struct pt_event *event)
 	case ptev_pwre:
 	case ptev_pwrx:
 	case ptev_ptwrite:
-	case ptev_tick:
 	case ptev_cbr:
 	case ptev_mnt:
 	default:		/* a newer libipt's: interrupts and the like */
@@ -226,7 +233,6 @@ static void take_block(struct decoder *d, const struct pt_block *block, int stat
 		return;
 	}
 	mt_builder_at(&d->builder, block->ip);
-	take_time(d);
 	mt_builder_offset(&d->builder, d->offset);
 	last = last_insn(d, block);
 	mt_builder_block(&d->builder, block->ninsn, block->end_ip, &last);
@@ -251,12 +257,10 @@ static enum pt_error_code decode_segment(struct decoder *d, int status)
 			return pte_eos;
 		status = pt_blk_next(d->blk, &block, sizeof(block));
 		pt_blk_get_offset(d->blk, &d->offset);
-		if (d->offset != offset) {
-			passed(d, offset);
+		if (d->offset != offset)
 			still = 0;
-		} else if (still++ >= MAX_PACKET_BLOCKS && status >= 0) {
+		else if (still++ >= MAX_PACKET_BLOCKS && status >= 0)
 			status = -pte_bad_query;
-		}
 		take_block(d, &block, status);
 		if (status < 0)
 			break;
@@ -313,6 +317,7 @@ static void configure(struct pt_config *to, const struct mt_decode_config *from,
 	to->cpuid_0x15_ebx = from->cpuid_15_ebx;
 	to->flags.variant.block.end_on_call = 1;
 	to->flags.variant.block.end_on_jump = 1;
+	to->flags.variant.block.enable_tick_events = 1;
 #if LIBIPT_VERSION >= 0x201
 	to->flags.variant.block.keep_tcal_on_ovf = 1;
 #endif
