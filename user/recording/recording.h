@@ -102,6 +102,7 @@ struct mt_snapshot_info {
 };
 
 void mt_meta_free(struct mt_meta *meta);		/* contents only */
+void mt_process_info_free(struct mt_process_info *process);	/* likewise */
 void mt_snapshot_info_free(struct mt_snapshot_info *info);	/* likewise */
 
 /* ---- writing ---- */

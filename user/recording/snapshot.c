@@ -14,7 +14,7 @@ static const char *const reason_names[] = {
 
 #define NR_REASONS	(sizeof(reason_names) / sizeof(reason_names[0]))
 
-static void process_free(struct mt_process_info *process)
+void mt_process_info_free(struct mt_process_info *process)
 {
 	for (size_t i = 0; i < process->nr_maps; i++) {
 		free(process->maps[i].path);
@@ -23,12 +23,13 @@ static void process_free(struct mt_process_info *process)
 	}
 	free(process->maps);
 	free(process->comm);
+	*process = (struct mt_process_info){ 0 };
 }
 
 void mt_snapshot_info_free(struct mt_snapshot_info *info)
 {
 	for (size_t i = 0; i < info->nr_processes; i++)
-		process_free(&info->processes[i]);
+		mt_process_info_free(&info->processes[i]);
 	free(info->processes);
 	for (size_t i = 0; i < info->nr_threads; i++) {
 		free(info->threads[i].comm);

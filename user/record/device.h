@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The client of /dev/mtrace: one session of the kernel module. The only place
+ * that makes its ioctls. Knows nothing of why anything is asked of it.
+ *
+ * Functions return 0 or -errno; where "with a message" is said, mt_error() has
+ * told what was wrong and what to do.
+ */
+#ifndef MTRACE_RECORD_DEVICE_H
+#define MTRACE_RECORD_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/mtrace.h>
+
+struct mt_device {
+	int fd;
+	struct mtrace_caps caps;
+	struct mtrace_setup setup;	/* as the module filled it */
+	const uint8_t *buffer;		/* the mapping, NULL before set-up */
+};
+
+/* Open the device and ask what it can do. With a message. */
+int mt_device_open(struct mt_device *dev);
+
+/* Ends the session and all its tracing. */
+void mt_device_close(struct mt_device *dev);
+
+/* Set the session up as @setup says, and map its buffer. With a message. */
+int mt_device_setup(struct mt_device *dev, const struct mtrace_setup *setup);
+
+/* Trace a thread. With a message. */
+int mt_device_attach(struct mt_device *dev, pid_t tid);
+
+/* Start or stop tracing; to do it again is no error. With a message. */
+int mt_device_start(struct mt_device *dev);
+int mt_device_stop(struct mt_device *dev);
+
+/*
+ * Take a snapshot, and list its regions: *@regions of *@count, to be freed by
+ * the caller. With a message. mt_device_release() is to follow.
+ */
+int mt_device_snapshot(struct mt_device *dev, struct mtrace_snapshot *snapshot);
+int mt_device_describe(struct mt_device *dev, uint64_t id, struct mtrace_region **regions,
+		       size_t *count);
+int mt_device_release(struct mt_device *dev, uint64_t id);
+
+/* The session's counters. Without a message: nothing depends on them. */
+int mt_device_status(struct mt_device *dev, struct mtrace_status *status);
+
+/* Why the device could not be opened, as one line for people. */
+void mt_device_explain(int err, bool cpu_has_pt, char *line, size_t len);
+
+#endif /* MTRACE_RECORD_DEVICE_H */
