@@ -166,8 +166,9 @@ struct mtrace_setup {
  * ATTACH errors: EINVAL (not set up), ESRCH (no such thread, or it is exiting),
  * EEXIST (in this session already), EBUSY (in another session), ENOSPC
  * (max_threads are traced, or no region is free).
- * DETACH errors: ESRCH (not in this session). A detached thread's last region
- * stays part of the next snapshot.
+ * DETACH errors: EINVAL (not set up), ESRCH (not in this session). The last
+ * region of a thread that was detached or exited stays part of the next
+ * snapshot, unless the thread never ran in it.
  */
 struct mtrace_thread {
 	__u32 size;
@@ -289,9 +290,11 @@ struct mtrace_release {
  * @refused_threads: threads not inherited because max_threads was reached or no
  *	region was free
  * @wraps: regions found wrapped when frozen
- * @errors: times RTIT_STATUS.Error was seen
+ * @errors: times RTIT_STATUS.Error was seen or the CPU refused to trace
  * @stops: times RTIT_STATUS.Stopped was seen
  * @unswitched: threads that a snapshot found no free region for
+ * @recycled: regions of exited threads that were made free before a snapshot
+ *	took them, because free ones ran short: their trace is lost
  * @reserved: zero
  */
 struct mtrace_status {
@@ -308,7 +311,8 @@ struct mtrace_status {
 	__u64 errors;
 	__u64 stops;
 	__u64 unswitched;
-	__u64 reserved[4];
+	__u64 recycled;
+	__u64 reserved[3];
 };
 
 #define MTRACE_IOC_MAGIC	0xBE

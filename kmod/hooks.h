@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _MT_HOOKS_H
+#define _MT_HOOKS_H
+
+int mt_hooks_init(void);
+int mt_hooks_get(void);
+void mt_hooks_put(void);
+
+#endif /* _MT_HOOKS_H */

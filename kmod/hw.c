@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The registers of Processor Trace on the CPU that runs this
+ *
+ * Owns every access to IA32_RTIT_* and the order of them. Knows neither
+ * threads nor memory: the caller has a struct mt_output continued or kept.
+ * All functions that touch registers want interrupts off, so that no switch
+ * of threads comes between.
+ *
+ * Writes are of the kind that reports a fault: the hardware refuses TraceEn in
+ * VMX operation where IA32_VMX_MISC[14] is 0 (SDM vol. 3, "Intel Processor
+ * Trace and VMX"), and a trace that cannot be had is a count, not an oops.
+ */
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+
+#include <asm/barrier.h>
+#include <asm/msr-index.h>
+
+#include "caps.h"
+#include "compat.h"
+#include "hw.h"
+
+/* IA32_RTIT_OUTPUT_MASK_PTRS for ToPA output; bits 6:0 read as ones. */
+#define RTIT_MASK_ONES		GENMASK_ULL(6, 0)
+#define RTIT_MASK_ENTRY		GENMASK_ULL(31, 7)
+#define RTIT_MASK_OFFSET	GENMASK_ULL(63, 32)
+
+/* What each option of a session sets in IA32_RTIT_CTL. */
+static const struct {
+	u32 flag;
+	u64 ctl;
+} mt_hw_flags[] = {
+	{ MTRACE_TRACE_USER,		RTIT_CTL_USR },
+	{ MTRACE_TRACE_KERNEL,		RTIT_CTL_OS },
+	{ MTRACE_TRACE_TSC,		RTIT_CTL_TSC_EN },
+	{ MTRACE_TRACE_MTC,		RTIT_CTL_MTC_EN },
+	{ MTRACE_TRACE_CYC,		RTIT_CTL_CYCLEACC },
+	{ MTRACE_TRACE_NORETCOMP,	RTIT_CTL_DISRETC },
+};
+
+/**
+ * mt_hw_ctl - work out IA32_RTIT_CTL for a session
+ * @setup: a set-up that mt_caps_check() accepted
+ *
+ * BranchEn is always set: nothing can be made of a trace without it, and
+ * Broadwell faults where it is clear (BDM106).
+ *
+ * Return: the register's value, TraceEn included.
+ */
+u64 mt_hw_ctl(const struct mtrace_setup *setup)
+{
+	u64 ctl = RTIT_CTL_TRACEEN | RTIT_CTL_TOPA | RTIT_CTL_BRANCH_EN;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(mt_hw_flags); i++)
+		if (setup->trace_flags & mt_hw_flags[i].flag)
+			ctl |= mt_hw_flags[i].ctl;
+
+	return ctl | FIELD_PREP(RTIT_CTL_MTC_RANGE, setup->mtc_freq) |
+	       FIELD_PREP(RTIT_CTL_CYC_THRESH, setup->cyc_thresh) |
+	       FIELD_PREP(RTIT_CTL_PSB_FREQ, setup->psb_freq);
+}
+
+/**
+ * mt_hw_output_init - point an output at the start of a fresh region
+ * @out: the output
+ * @table: physical address of the region's first ToPA table
+ *
+ * A PacketByteCnt of 0 makes the CPU begin with PSB+, so that the region
+ * decodes from its first byte.
+ */
+void mt_hw_output_init(struct mt_output *out, u64 table)
+{
+	out->base = table;
+	out->mask_ptrs = RTIT_MASK_ONES;
+	out->status = 0;
+}
+
+/**
+ * mt_hw_output_entry - which entry of its table an output writes to
+ * @out: the output
+ *
+ * Return: the entry's index.
+ */
+u32 mt_hw_output_entry(const struct mt_output *out)
+{
+	return FIELD_GET(RTIT_MASK_ENTRY, out->mask_ptrs);
+}
+
+/**
+ * mt_hw_output_offset - where in that entry's memory it writes next
+ * @out: the output
+ *
+ * Return: the offset in bytes.
+ */
+u32 mt_hw_output_offset(const struct mt_output *out)
+{
+	return FIELD_GET(RTIT_MASK_OFFSET, out->mask_ptrs);
+}
+
+/* Entry first, then offset: what grows while the output does not wrap. */
+static u64 hw_progress(const struct mt_output *out)
+{
+	return rol64(out->mask_ptrs, 32);
+}
+
+/**
+ * mt_hw_start - trace into an output, going on exactly where it was
+ * @out: the output
+ * @ctl: IA32_RTIT_CTL, as mt_hw_ctl() made it
+ *
+ * The output registers fault while TraceEn is set, hence IA32_RTIT_CTL comes
+ * last. Of the status only PacketByteCnt is written back, which keeps the PSB
+ * period going over context switches and clears Error and Stopped; either of
+ * them would keep the CPU from tracing.
+ *
+ * Return: 0, or -EIO where the CPU refused.
+ */
+int mt_hw_start(const struct mt_output *out, u64 ctl)
+{
+	u64 status = 0;
+
+	if (mt_caps_get(MT_CAP_PSB_CYC))
+		status = out->status & RTIT_STATUS_BYTECNT;
+
+	if (wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, out->base) ||
+	    wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, out->mask_ptrs) ||
+	    wrmsrq_safe(MSR_IA32_RTIT_STATUS, status) ||
+	    wrmsrq_safe(MSR_IA32_RTIT_CTL, ctl))
+		return -EIO;
+	return 0;
+}
+
+/**
+ * mt_hw_stop - stop tracing, and keep where the output has got to
+ * @out: what mt_hw_start() was given; updated
+ * @chained: whether the output has more than one table, so that the base moves
+ *
+ * The position can be trusted only after TraceEn is cleared, which flushes
+ * what is buffered (SDM vol. 3, "Disabling Packet Generation"). The fence lets
+ * other CPUs see the bytes that the position counts.
+ *
+ * Return: whether the position went backwards, that is, the output wrapped.
+ */
+bool mt_hw_stop(struct mt_output *out, bool chained)
+{
+	const u64 base = out->base;
+	const u64 progress = hw_progress(out);
+
+	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
+	rdmsrq_safe(MSR_IA32_RTIT_STATUS, &out->status);
+	rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, &out->mask_ptrs);
+	if (chained)
+		rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &out->base);
+	/* The bytes before the position, for whoever is told the position. */
+	wmb();
+
+	return out->base == base && hw_progress(out) < progress;
+}
+
+/**
+ * mt_hw_has_error - whether the CPU stopped for an operational error
+ * @out: an output that mt_hw_stop() updated
+ */
+bool mt_hw_has_error(const struct mt_output *out)
+{
+	return out->status & RTIT_STATUS_ERROR;
+}
+
+/**
+ * mt_hw_has_stopped - whether the CPU stopped at a ToPA entry's request
+ * @out: an output that mt_hw_stop() updated
+ */
+bool mt_hw_has_stopped(const struct mt_output *out)
+{
+	return out->status & RTIT_STATUS_STOPPED;
+}
+
+/**
+ * mt_hw_claim - take over the CPU's trace registers
+ * @found: receives what was in them, for mt_hw_restore()
+ *
+ * Return: 0; -EBUSY where somebody traces; -ENODEV where the registers are
+ * not there.
+ */
+int mt_hw_claim(struct mt_output *found)
+{
+	u64 ctl;
+
+	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &ctl))
+		return -ENODEV;
+	if (ctl & RTIT_CTL_TRACEEN)
+		return -EBUSY;
+	if (rdmsrq_safe(MSR_IA32_RTIT_STATUS, &found->status) ||
+	    rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &found->base) ||
+	    rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, &found->mask_ptrs))
+		return -ENODEV;
+	return 0;
+}
+
+/**
+ * mt_hw_restore - give the registers back as they were found
+ * @found: what mt_hw_claim() kept
+ *
+ * perf remembers per CPU what it wrote to the output registers and leaves out
+ * writes that would not change them (pt_config_buffer() in the kernel): other
+ * values left behind would have it trace into freed memory.
+ */
+void mt_hw_restore(const struct mt_output *found)
+{
+	u64 status = found->status & (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED);
+
+	if (mt_caps_get(MT_CAP_PSB_CYC))
+		status |= found->status & RTIT_STATUS_BYTECNT;
+
+	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
+	wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, found->base);
+	wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, found->mask_ptrs);
+	wrmsrq_safe(MSR_IA32_RTIT_STATUS, status);
+}
