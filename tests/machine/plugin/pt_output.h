@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where trace bytes go in physical memory: a Table of Physical Addresses, or
+ * a single range (SDM 3C, 36.2.6).
+ *
+ * Owns: the output pointers, STATUS.Error and STATUS.Stopped.
+ * Must not know: QEMU, packets.
+ */
+#ifndef PT_OUTPUT_H
+#define PT_OUTPUT_H
+
+#include "pt_msr.h"
+
+#include <stddef.h>
+
+struct pt_memory {
+	/* Both return 0, or -1 for an address where there is no memory. */
+	int (*read)(void *arg, uint64_t pa, void *buf, size_t len);
+	int (*write)(void *arg, uint64_t pa, const void *buf, size_t len);
+	/* A region with the INT attribute was filled. */
+	void (*pmi)(void *arg);
+	void *arg;
+};
+
+/* ToPA entry, 36.2.6.2 */
+#define TOPA_END		PT_BIT(0)
+#define TOPA_INT		PT_BIT(2)
+#define TOPA_STOP		PT_BIT(4)
+#define TOPA_SIZE(e)		(4096ULL << PT_FIELD(e, 9, 6))
+#define TOPA_RESERVED		(PT_BIT(1) | PT_BIT(3) | PT_BIT(5) | PT_MASK(11, 10))
+
+struct pt_output {
+	struct pt_msrs *msrs;
+	const struct pt_caps *caps;
+	struct pt_memory mem;
+
+	/* the region in use; the processor caches its ToPA entry */
+	uint64_t entry;
+	uint64_t base;
+	uint64_t size;
+	bool active;
+};
+
+void pt_output_init(struct pt_output *out, struct pt_msrs *msrs,
+		    const struct pt_caps *caps, const struct pt_memory *mem);
+
+/*
+ * TraceEn was set: look at the configuration. Returns false, with
+ * STATUS.Error set, if it is bad.
+ */
+bool pt_output_start(struct pt_output *out);
+
+/*
+ * Store bytes. Returns false once output has ended by STOP or by an error;
+ * what did not fit is lost.
+ */
+bool pt_output_write(struct pt_output *out, const void *buf, size_t len);
+
+/* TraceEn was cleared. */
+void pt_output_end(struct pt_output *out);
+
+#endif

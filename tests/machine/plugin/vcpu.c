@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The vCPUs, their registers and memory.
+ */
+#include "vcpu.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct vcpu vcpus[VCPU_MAX];
+static struct qemu_plugin_scoreboard *scoreboard;
+unsigned int vcpu_log_level;
+
+/* QEMU numbers registers alike on all vCPUs: one set of handles is enough. */
+static struct qemu_plugin_register *regs[REG_COUNT];
+static const char *const reg_names[REG_COUNT] = {
+	[REG_RAX] = "rax", [REG_RBX] = "rbx", [REG_RCX] = "rcx",
+	[REG_RDX] = "rdx", [REG_RSP] = "rsp", [REG_RIP] = "rip",
+	[REG_CS] = "cs", [REG_CR3] = "cr3", [REG_EFER] = "efer",
+};
+
+#define EFER_LMA	PT_BIT(10)
+
+static struct qp_bytes *scratch(size_t len)
+{
+	static __thread struct qp_bytes *bytes;
+
+	if (!bytes)
+		bytes = g_byte_array_new();
+	return g_byte_array_set_size(bytes, len);
+}
+
+uint64_t reg_read(enum vcpu_reg reg)
+{
+	struct qp_bytes *b = scratch(0);
+	uint64_t val = 0;
+
+	if (regs[reg] && qemu_plugin_read_register(regs[reg], b))
+		memcpy(&val, b->data, b->len < 8 ? b->len : 8);
+	return val;
+}
+
+void reg_write(enum vcpu_reg reg, uint64_t val)
+{
+	struct qp_bytes *b = scratch(8);
+
+	memcpy(b->data, &val, 8);
+	qemu_plugin_write_register(regs[reg], b);
+}
+
+bool virt_read(uint64_t va, void *buf, size_t len)
+{
+	struct qp_bytes *b = scratch(0);
+
+	if (!qemu_plugin_read_memory_vaddr(va, b, len))
+		return false;
+	memcpy(buf, b->data, len);
+	return true;
+}
+
+int phys_read(void *arg, uint64_t pa, void *buf, size_t len)
+{
+	struct qp_bytes *b = scratch(0);
+
+	(void)arg;
+	if (qemu_plugin_read_memory_hwaddr(pa, b, len))
+		return -1;
+	memcpy(buf, b->data, len);
+	return 0;
+}
+
+int phys_write(void *arg, uint64_t pa, const void *buf, size_t len)
+{
+	struct qp_bytes *b = scratch(len);
+
+	(void)arg;
+	memcpy(b->data, buf, len);
+	return qemu_plugin_write_memory_hwaddr(pa, b) ? -1 : 0;
+}
+
+/*
+ * MODE.Exec wants CS.L and CS.D, which no register of QEMU's shows. Linux has
+ * fixed selectors for 32-bit code: 23H for programs, 08H in the kernel.
+ */
+enum x86_mode code_mode(uint64_t cs)
+{
+	if (!(reg_read(REG_EFER) & EFER_LMA) || cs == 0x23 || cs == 0x08)
+		return X86_MODE_32;
+	return X86_MODE_64;
+}
+
+static void find_registers(void)
+{
+	struct qp_array *array = qemu_plugin_get_registers();
+	const qemu_plugin_reg_descriptor *desc = (const void *)array->data;
+	unsigned int i, j;
+
+	for (i = 0; i < array->len; i++) {
+		for (j = 0; j < REG_COUNT; j++) {
+			if (!strcmp(desc[i].name, reg_names[j]))
+				regs[j] = desc[i].handle;
+		}
+	}
+	g_array_free(array, 1);
+}
+
+struct vcpu *vcpu_get(unsigned int index)
+{
+	return &vcpus[index];
+}
+
+struct vcpu *vcpu_if_used(unsigned int index)
+{
+	return vcpus[index].shared ? &vcpus[index] : NULL;
+}
+
+qemu_plugin_u64 vcpu_entry(size_t offset)
+{
+	return (qemu_plugin_u64) { .score = scoreboard, .offset = offset };
+}
+
+bool vcpu_setup(void)
+{
+	scoreboard = qemu_plugin_scoreboard_new(sizeof(struct vcpu_inline));
+	return scoreboard != NULL;
+}
+
+static void raise_pmi(void *arg)
+{
+	struct vcpu *v = arg;
+
+	v->pmis++;
+	vcpu_log(v, 1, "PMI");
+	pmu_raise_topa(&v->pmu);
+}
+
+static void observe_trace(void *arg, bool on)
+{
+	struct vcpu *v = arg;
+
+	if (v->pclog)
+		pclog_trace(v->pclog, on, v->msrs.output_base, v->msrs.output_mask,
+			    v->flow.enc.clock.tsc(v->flow.enc.clock.arg));
+}
+
+static void observe_packets(void *arg, bool on)
+{
+	struct vcpu *v = arg;
+
+	if (v->pclog)
+		pclog_packets(v->pclog, on, v->flow.cr3,
+			      v->flow.enc.clock.tsc(v->flow.enc.clock.arg));
+}
+
+void vcpu_init(unsigned int index, const struct pt_clock *clock, const char *pclog_prefix)
+{
+	struct vcpu *v = &vcpus[index];
+	const struct pt_memory mem = {
+		.read = phys_read,
+		.write = phys_write,
+		.pmi = raise_pmi,
+		.arg = v,
+	};
+	const struct pt_observer observer = {
+		.trace = observe_trace,
+		.packets = observe_packets,
+		.arg = v,
+	};
+
+	if (!regs[REG_RIP])
+		find_registers();
+
+	v->index = index;
+	v->shared = qemu_plugin_scoreboard_find(scoreboard, index);
+	pt_msr_reset(&v->msrs);
+	pmu_reset(&v->pmu);
+	pt_output_init(&v->output, &v->msrs, &pt_caps, &mem);
+	pt_flow_init(&v->flow, &v->msrs, &v->output, clock, &observer);
+	if (pclog_prefix)
+		v->pclog = pclog_open(pclog_prefix, index);
+}
+
+void vcpu_log(const struct vcpu *v, unsigned int level, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (level > vcpu_log_level)
+		return;
+	fprintf(stderr, "ptemu: cpu%u: ", v->index);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
