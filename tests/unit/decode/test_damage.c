@@ -214,7 +214,7 @@ static void test_noise(void **state)
 			else if (rand_r(&seed) % 4 == 0)
 				pt_tip(&noise, 0x1000 + rand_r(&seed) % 0x400);
 			else if (rand_r(&seed) % 3 == 0)
-				pt_tnt(&noise, "TNTTNT" + rand_r(&seed) % 6);
+				pt_tnt(&noise, &"TNTTNT"[rand_r(&seed) % 6]);
 			else
 				pt_byte(&noise, rand_r(&seed) & 0xff);
 		}
