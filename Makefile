@@ -4,7 +4,8 @@
 # Everything that is built goes below $(BUILD); Kbuild is for the kernel's own
 # build system.
 
-VERSION	:= 0.1
+# The version stands in dkms.conf alone.
+VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 
 BUILD	?= build
 PREFIX	?= /usr/local
@@ -12,7 +13,9 @@ DESTDIR	?=
 KERNEL	?= $(shell uname -r)
 KDIR	?= /lib/modules/$(KERNEL)/build
 
-CC	?= gcc
+ifeq ($(origin CC),default)
+CC	:= gcc
+endif
 CFLAGS	?= -O2 -g
 MT_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
 	     -Wmissing-prototypes -D_GNU_SOURCE -DMTRACE_VERSION='"$(VERSION)"' \
@@ -65,7 +68,7 @@ $(BUILD)/user/%.o: user/%.c
 
 # kbuild leaves its files beside the sources, so it is given a copy of them.
 module:
-	tests/machine/build-module --kdir $(KDIR) --output $(BUILD)/mtrace.ko
+	tests/machine/build-module --quiet --kdir $(KDIR) --output $(BUILD)/mtrace.ko
 
 $(BUILD)/unit/%: tests/unit/%.c $(LIBRARY)
 	@mkdir -p $(@D)
