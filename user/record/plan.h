@@ -28,7 +28,7 @@ enum mt_timing {
 };
 
 struct mt_plan_wish {
-	uint64_t snapshot_size;	/* as asked for; 0: the default */
+	uint64_t snapshot_size;	/* as asked for */
 	bool multi_thread;
 	uint32_t threads;	/* at the same time; 0: the default */
 	enum mt_timing timing;

@@ -139,6 +139,9 @@ int mt_recording_add_snapshot(struct mt_recording_writer *w,
 
 int mt_recording_finish(struct mt_recording_writer *w);
 
+/* Remove a recording, and whatever else is in its directory. Returns 0 or -errno. */
+int mt_recording_remove(const char *path);
+
 /* ---- reading ---- */
 
 struct mt_recording;

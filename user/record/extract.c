@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A snapshot from the device to the recording; see the header. */
+#include "user/record/extract.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/base/log.h"
+
+void mt_extract_pieces(const uint8_t *buffer, uint64_t region_size,
+		       const struct mtrace_region *region, struct mt_piece pieces[2])
+{
+	const uint8_t *bytes = buffer + region->offset;
+
+	pieces[0] = (struct mt_piece){ bytes, region->valid };
+	pieces[1] = (struct mt_piece){ NULL, 0 };
+	if (!(region->flags & MTRACE_REGION_WRAPPED))
+		return;
+	/* It goes on at its start when it has reached its end: the oldest byte is at head. */
+	pieces[0] = (struct mt_piece){ bytes + region->head, region_size - region->head };
+	pieces[1] = (struct mt_piece){ bytes, region->head };
+}
+
+/* True if the region lies in the buffer: the module is trusted, but not blindly. */
+static bool region_is_sound(const struct mt_device *dev, const struct mtrace_region *region)
+{
+	uint64_t size = dev->setup.region_size;
+
+	return region->offset <= dev->setup.buffer_size &&
+	       size <= dev->setup.buffer_size - region->offset && region->head <= size &&
+	       region->valid <= size;
+}
+
+static int fill_thread(struct mt_thread_info *thread, const struct mtrace_region *region)
+{
+	char comm[sizeof(region->comm) + 1] = "";
+
+	memcpy(comm, region->comm, sizeof(region->comm));
+	thread->comm = strdup(comm);
+	if (!thread->comm)
+		return -ENOMEM;
+	thread->pid = region->pid;
+	thread->tid = region->tid;
+	thread->start_tsc = region->start_tsc;
+	thread->end_tsc = region->end_tsc;
+	thread->flags = region->flags;
+	thread->cpu = region->cpu;
+	return 0;
+}
+
+static int fill_threads(const struct mt_device *dev, const struct mtrace_region *regions,
+			size_t count, struct mt_snapshot_info *info, struct mt_piece (*pieces)[2])
+{
+	int err;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!region_is_sound(dev, &regions[i])) {
+			mt_error("the module described a region outside of its buffer (offset "
+				 "0x%" PRIx64 ", %" PRIu64 " bytes): this is a bug",
+				 (uint64_t)regions[i].offset, (uint64_t)regions[i].valid);
+			return -EIO;
+		}
+		err = fill_thread(&info->threads[info->nr_threads++], &regions[i]);
+		if (err) {
+			mt_error("out of memory for a snapshot");
+			return err;
+		}
+		mt_extract_pieces(dev->buffer, dev->setup.region_size, &regions[i], pieces[i]);
+	}
+	return 0;
+}
+
+/* The maps as they are; as they were, if the process is gone meanwhile. */
+static int fill_process(struct mt_code *code, pid_t pid, pid_t tid, struct mt_recording_writer *w,
+			struct mt_snapshot_info *info)
+{
+	int err = tid ? mt_code_read(code, pid, tid, w) : -ESRCH;
+
+	if (err && err != -ESRCH)
+		return err;
+	if (err)
+		mt_warn("the program was gone before its memory map could be read: the map from "
+			"its start is used, and code of libraries may be missing from the trace");
+	info->processes = calloc(1, sizeof(*info->processes));
+	err = info->processes ? mt_code_copy(code, info->processes) : -ENOMEM;
+	if (!err)
+		info->nr_processes = 1;
+	else if (err == -ENOMEM)
+		mt_error("out of memory for a snapshot");
+	return err == -ENOENT ? 0 : err;
+}
+
+int mt_extract_snapshot(struct mt_device *dev, struct mt_recording_writer *w,
+			struct mt_code *code, pid_t pid, pid_t tid, struct mt_snapshot_info *info)
+{
+	struct mtrace_region *regions = NULL;
+	struct mt_piece (*pieces)[2] = NULL;
+	struct mtrace_snapshot snapshot;
+	size_t count = 0;
+	int err, release_err;
+
+	/* First of all: until then, threads go on and overwrite what led here. */
+	err = mt_device_snapshot(dev, &snapshot);
+	if (err)
+		return err;
+	info->tsc = snapshot.tsc;
+	info->tsc_end = snapshot.tsc_end;
+	info->nr_unswitched = snapshot.nr_unswitched;
+	if (snapshot.nr_unswitched)
+		mt_warn("%u threads are missing from this snapshot: there was no memory for them",
+			snapshot.nr_unswitched);
+
+	err = fill_process(code, pid, tid, w, info);
+	if (!err)
+		err = mt_device_describe(dev, snapshot.id, &regions, &count);
+	if (err)
+		goto release;
+	info->threads = calloc(count ? count : 1, sizeof(*info->threads));
+	pieces = calloc(count ? count : 1, sizeof(*pieces));
+	if (!info->threads || !pieces) {
+		mt_error("out of memory for a snapshot");
+		err = -ENOMEM;
+		goto release;
+	}
+	err = fill_threads(dev, regions, count, info, pieces);
+	if (!err)
+		err = mt_recording_add_snapshot(w, info,
+						(const struct mt_piece (*)[2])pieces);
+release:
+	release_err = mt_device_release(dev, snapshot.id);
+	free(pieces);
+	free(regions);
+	return err ? err : release_err;
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One run of a program under trace; see the header. */
+#include "user/record/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "user/base/log.h"
+#include "user/base/size.h"
+#include "user/record/code.h"
+#include "user/record/device.h"
+#include "user/record/extract.h"
+#include "user/record/tracee.h"
+#include "user/record/trigger.h"
+#include "user/recording/recording.h"
+
+/* So many snapshots are told of one by one; a hot trigger would fill the screen. */
+#define SESSION_TOLD_SNAPSHOTS	10
+
+struct session {
+	const struct mt_session_wish *wish;
+	struct mt_session_result *result;
+	struct mt_plan plan;
+	struct mt_device dev;
+	struct mt_recording_writer *writer;
+	struct mt_code *code;
+	struct mt_tracee *tracee;
+	struct mt_trigger *trigger;
+	uint64_t hits;		/* of the trigger */
+	uint64_t missed;	/* snapshots for which there was no memory */
+	bool interrupted;
+	bool told_threads;
+	int failed;		/* no more snapshots are taken, and why */
+};
+
+/* ---- snapshots ---- */
+
+static void tell_snapshot(const struct session *s, const struct mt_snapshot_info *info)
+{
+	static const char *const reasons[] = {
+		[MT_REASON_TRIGGER] = "", [MT_REASON_COMMAND] = "as asked for",
+		[MT_REASON_EXIT] = "at the program's end",
+	};
+	char why[256], size[64];
+	const char *comm = "not traced";
+	uint64_t bytes = 0;
+
+	if (s->result->snapshots > SESSION_TOLD_SNAPSHOTS)
+		return;
+	for (size_t i = 0; i < info->nr_threads; i++) {
+		bytes += info->threads[i].bytes;
+		if (info->threads[i].tid == info->trigger_tid)
+			comm = info->threads[i].comm;
+	}
+	mt_size_format(bytes, size, sizeof(size));
+	snprintf(why, sizeof(why), "%s", reasons[info->reason]);
+	if (info->reason == MT_REASON_TRIGGER)
+		snprintf(why, sizeof(why), "at '%s' in thread %d (%s)", info->trigger_symbol,
+			 info->trigger_tid, comm);
+	mt_info("snapshot %" PRIu64 " %s: %s of trace of %zu thread%s", info->number, why, size,
+		info->nr_threads, info->nr_threads == 1 ? "" : "s");
+	if (s->result->snapshots == SESSION_TOLD_SNAPSHOTS)
+		mt_info("more snapshots are taken without a line for each");
+}
+
+/*
+ * Take a snapshot while @tid is stopped, or without that. What fails with it is
+ * the tool's trouble: the program goes on in any case.
+ */
+static void take_snapshot(struct session *s, enum mt_reason reason, pid_t tid, uint64_t address)
+{
+	struct mt_snapshot_info info = { .reason = reason };
+	int err = 0;
+
+	if (s->failed)
+		return;
+	info.number = s->result->snapshots + 1;
+	if (reason == MT_REASON_TRIGGER) {
+		info.trigger_symbol = strdup(mt_trigger_symbol(s->trigger));
+		info.trigger_address = address;
+		info.trigger_tid = tid;
+		err = info.trigger_symbol ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = mt_extract_snapshot(&s->dev, s->writer, s->code, mt_tracee_pid(s->tracee),
+					  tid, &info);
+	if (!err) {
+		s->result->snapshots++;
+		tell_snapshot(s, &info);
+	} else if (err == -ENOBUFS) {
+		s->missed++;
+	} else {
+		mt_warn("no more snapshots are taken; the program goes on");
+		s->failed = err;
+	}
+	mt_snapshot_info_free(&info);
+}
+
+static void disarm(struct session *s)
+{
+	if (!s->trigger)
+		return;
+	mt_trigger_disarm(s->trigger);
+	/* In each thread at its next stop: a hit until then is ignored. */
+	mt_tracee_changed(s->tracee, false);
+}
+
+static int trigger_hit(struct session *s, pid_t tid, uint64_t address)
+{
+	s->hits++;
+	take_snapshot(s, MT_REASON_TRIGGER, tid, address);
+	if (s->wish->multi_snapshot && !s->failed)
+		return 1;
+	/* Only one is wanted: from here on the program runs as if it were not traced. */
+	if (s->result->snapshots || s->failed) {
+		disarm(s);
+		mt_device_stop(&s->dev);
+	}
+	return 1;
+}
+
+/* ---- what happens to the program ---- */
+
+static int on_exec(void *ctx, pid_t tid)
+{
+	struct session *s = ctx;
+	int err;
+
+	/* Kept for the case that the program is gone before its end can be looked at. */
+	err = mt_code_read(s->code, mt_tracee_pid(s->tracee), tid, s->writer);
+	if (err)
+		return err;
+	return s->trigger ? mt_trigger_exec(s->trigger, tid) : 0;
+}
+
+static int on_thread(void *ctx, pid_t tid)
+{
+	struct session *s = ctx;
+
+	(void)tid;
+	if (!s->wish->plan.multi_thread && !s->told_threads)
+		mt_info("the program starts more threads: only its first one is traced; with "
+			"--multi-thread all are");
+	s->told_threads = true;
+	return 0;
+}
+
+static int on_trap(void *ctx, pid_t tid, const siginfo_t *info)
+{
+	struct session *s = ctx;
+	uint64_t address;
+	int event;
+
+	if (!s->trigger)
+		return 0;
+	event = mt_trigger_trap(s->trigger, tid, info, &address);
+	switch (event) {
+	case MT_TRIGGER_NONE:
+		return 0;
+	case MT_TRIGGER_IGNORE:
+		return 1;
+	case MT_TRIGGER_HIT:
+		return trigger_hit(s, tid, address);
+	case MT_TRIGGER_LOADED:
+		/* Before this thread can go on to call what was just found. */
+		event = mt_tracee_changed(s->tracee, true);
+		return event ? event : 1;
+	default:
+		return event;
+	}
+}
+
+static int on_last_exit(void *ctx, pid_t tid)
+{
+	struct session *s = ctx;
+
+	if (!s->result->snapshots && !s->interrupted)
+		take_snapshot(s, MT_REASON_EXIT, tid, 0);
+	return 0;
+}
+
+static int on_interrupted(void *ctx, int signal)
+{
+	struct session *s = ctx;
+
+	bool wanted = !s->result->snapshots || s->wish->multi_snapshot;
+
+	s->interrupted = true;
+	mt_info(wanted ? "SIG%s: taking a snapshot and ending the program" :
+		"SIG%s: ending the program; the snapshot was taken before, at the trigger",
+		sigabbrev_np(signal));
+	if (wanted)
+		take_snapshot(s, MT_REASON_COMMAND, mt_tracee_live_thread(s->tracee), 0);
+	disarm(s);
+	mt_device_stop(&s->dev);
+	return 0;
+}
+
+static int on_sync(void *ctx, pid_t tid)
+{
+	struct session *s = ctx;
+
+	return s->trigger ? mt_trigger_sync(s->trigger, tid) : 0;
+}
+
+static const struct mt_tracee_ops tracee_ops = {
+	.exec = on_exec,
+	.thread = on_thread,
+	.trap = on_trap,
+	.last_exit = on_last_exit,
+	.interrupted = on_interrupted,
+	.sync = on_sync,
+};
+
+/* ---- setting up ---- */
+
+static void tell_sizes(const struct session *s)
+{
+	char total[64], share[64];
+
+	mt_size_format(s->plan.snapshot_size, total, sizeof(total));
+	mt_size_format(s->dev.setup.region_size, share, sizeof(share));
+	if (s->wish->plan.multi_thread)
+		mt_info("snapshot size %s: %s for each of up to %u threads", total, share,
+			s->dev.setup.max_threads);
+	else
+		mt_info("snapshot size %s: %s for the program's first thread", total, share);
+}
+
+static int set_up_device(struct session *s)
+{
+	int err;
+
+	err = mt_device_open(&s->dev);
+	if (!err)
+		err = mt_plan_make(&s->wish->plan, &s->dev.caps, &s->plan);
+	if (!err)
+		err = mt_device_setup(&s->dev, &s->plan.setup);
+	if (!err)
+		tell_sizes(s);
+	return err;
+}
+
+static int create_recording(struct session *s)
+{
+	const struct mtrace_setup *setup = &s->dev.setup;
+	const struct mtrace_caps *caps = &s->dev.caps;
+	struct utsname host;
+	struct mt_meta meta = {
+		.tool = (char *)(uintptr_t)s->wish->tool,
+		.command = (char **)(uintptr_t)s->wish->argv,
+		.cpu_family = caps->cpu_family,
+		.cpu_model = caps->cpu_model,
+		.cpu_stepping = caps->cpu_stepping,
+		.tsc_khz = caps->tsc_khz,
+		.cpuid_15_eax = caps->tsc_art_denominator,
+		.cpuid_15_ebx = caps->tsc_art_numerator,
+		.nom_freq = caps->max_nonturbo_ratio,
+		.mtc_freq = setup->mtc_freq,
+		.rtit_ctl = setup->rtit_ctl,
+		.start_tsc = setup->start_tsc,
+		.start_monotonic_ns = setup->start_monotonic_ns,
+		.start_realtime_ns = setup->start_realtime_ns,
+	};
+
+	meta.kernel = uname(&host) ? (char *)"unknown" : host.release;
+	return mt_recording_create(s->wish->recording, &meta, &s->writer);
+}
+
+/* The program is stopped before its first instruction: make all ready for it. */
+static int make_ready(struct session *s)
+{
+	pid_t pid = mt_tracee_pid(s->tracee);
+	int err;
+
+	err = mt_device_attach(&s->dev, pid);
+	if (err)
+		return err;
+	err = create_recording(s);
+	if (err)
+		return err;
+	err = on_exec(s, pid);
+	if (err)
+		return err;
+	return mt_device_start(&s->dev);
+}
+
+/* ---- the end ---- */
+
+static void tell_losses(struct session *s)
+{
+	struct mtrace_status status;
+	unsigned int children = mt_tracee_children(s->tracee);
+
+	if (children)
+		mt_info("%u other process%s that the program started %s not traced", children,
+			children == 1 ? "" : "es", children == 1 ? "was" : "were");
+	if (s->missed)
+		mt_warn("%" PRIu64 " snapshot%s could not be taken for want of trace memory",
+			s->missed, s->missed == 1 ? "" : "s");
+	if (mt_device_status(&s->dev, &status))
+		return;
+	if (status.refused_threads)
+		mt_warn("%llu threads were not traced: there were more than %u at the same time or "
+			"since the last snapshot; choose more --threads",
+			(unsigned long long)status.refused_threads, s->dev.setup.max_threads);
+	if (status.errors)
+		mt_warn("the processor reported %llu trace errors: parts of the trace are lost",
+			(unsigned long long)status.errors);
+}
+
+static int run(struct session *s)
+{
+	int err = mt_tracee_run(s->tracee);
+
+	if (err) {
+		mt_error("the program could not be traced to its end, and was ended: %s",
+			 strerror(-err));
+		return err;
+	}
+	s->result->started = true;
+	s->result->status = mt_tracee_status(s->tracee);
+	/* It was gone without a last stop. */
+	if (!s->result->snapshots && !s->interrupted)
+		take_snapshot(s, MT_REASON_EXIT, 0, 0);
+	if (s->result->snapshots > SESSION_TOLD_SNAPSHOTS)
+		mt_info("%u snapshots were taken", s->result->snapshots);
+	if (s->trigger && !s->hits)
+		mt_trigger_report_never(s->trigger);
+	tell_losses(s);
+	return s->failed;
+}
+
+int mt_session_run(const struct mt_session_wish *wish, struct mt_session_result *result)
+{
+	struct session s = { .wish = wish, .result = result, .dev.fd = -1 };
+	bool discard = false;
+	int err = 0, finish_err;
+
+	*result = (struct mt_session_result){ 0 };
+	if (wish->trigger)
+		err = mt_trigger_new(wish->trigger, &s.trigger);
+	if (err)
+		return err;
+	s.code = mt_code_new();
+	if (!s.code) {
+		mt_error("out of memory");
+		err = -ENOMEM;
+		goto out;
+	}
+	err = set_up_device(&s);
+	if (err)
+		goto out;
+	err = mt_tracee_start(wish->argv, &tracee_ops, &s, &s.tracee);
+	if (err)
+		goto out;
+	err = make_ready(&s);
+	if (!err)
+		err = run(&s);
+	else if (s.writer)
+		discard = true;
+out:
+	mt_tracee_free(s.tracee);
+	if (s.writer) {
+		finish_err = mt_recording_finish(s.writer);
+		if (!err)
+			err = finish_err;
+	}
+	/* Nothing has run: a recording of that is in nobody's interest. */
+	if (discard)
+		mt_recording_remove(wish->recording);
+	mt_device_close(&s.dev);
+	mt_code_free(s.code);
+	mt_trigger_free(s.trigger);
+	return err;
+}

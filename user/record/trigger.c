@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A trigger; see the header.
+ *
+ * When the program has been exec'ed, only itself and its dynamic linker are
+ * mapped. Libraries are learned of as debuggers do: the dynamic linker calls the
+ * empty function _dl_debug_state() whenever it has mapped or unmapped some, at
+ * start-up after all are in place and before any of their constructors runs, and
+ * at dlopen() likewise. A breakpoint there costs nothing but one stop a call, and
+ * is removed as soon as the symbol is found.
+ */
+#include "user/record/trigger.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/base/log.h"
+#include "user/record/breakpoint.h"
+#include "user/record/ifunc.h"
+#include "user/record/maps.h"
+#include "user/record/symbol.h"
+
+#define LINKER_HOOK		"_dl_debug_state"
+#define MAGIC_TRACE_STOP	"magic_trace_stop_indicator"
+
+/* An object that was searched, so that it is not searched again. */
+struct searched {
+	uint64_t start;
+	uint64_t dev;
+	uint64_t inode;
+};
+
+struct mt_trigger {
+	char *symbol;
+	struct mt_symbol_search search;
+	MT_ARRAY(struct searched) objects;
+	uint64_t addresses[MT_BREAKPOINTS];	/* of the functions */
+	size_t nr_addresses;
+	uint64_t watch;		/* where the dynamic linker tells of libraries, or 0 */
+	bool watch_is_entry;	/* it is the program's entry: once, and for want of better */
+	bool in_program;	/* found in the program itself, which hides libraries' */
+	bool started;		/* the libraries of the start are in place */
+	bool disarmed;
+	bool told_many;
+	bool told_unresolved;
+};
+
+int mt_trigger_new(const char *symbol, struct mt_trigger **out)
+{
+	struct mt_trigger *trigger;
+
+	if (!strncmp(symbol, "symbol:", 7))
+		symbol += 7;
+	else if (!strcmp(symbol, "."))
+		symbol = MAGIC_TRACE_STOP;
+	if (!*symbol || !strcmp(symbol, "?")) {
+		mt_error("--trigger needs the name of a function");
+		return -EINVAL;
+	}
+	trigger = calloc(1, sizeof(*trigger));
+	if (!trigger || !(trigger->symbol = strdup(symbol))) {
+		free(trigger);
+		mt_error("out of memory");
+		return -ENOMEM;
+	}
+	trigger->search.name = trigger->symbol;
+	*out = trigger;
+	return 0;
+}
+
+void mt_trigger_free(struct mt_trigger *trigger)
+{
+	if (!trigger)
+		return;
+	mt_symbol_search_free(&trigger->search);
+	mt_array_free(&trigger->objects);
+	free(trigger->symbol);
+	free(trigger);
+}
+
+const char *mt_trigger_symbol(const struct mt_trigger *trigger)
+{
+	return trigger->symbol;
+}
+
+/* ---- finding it ---- */
+
+static bool was_searched(const struct mt_trigger *trigger, const struct mt_mapping *map)
+{
+	for (size_t i = 0; i < trigger->objects.count; i++) {
+		const struct searched *object = &trigger->objects.data[i];
+
+		if (object->start == map->start && object->dev == map->dev &&
+		    object->inode == map->inode)
+			return true;
+	}
+	return false;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void tell_found(struct mt_trigger *trigger, uint64_t address, const char *path)
+{
+	if (trigger->nr_addresses == MT_BREAKPOINTS) {
+		if (!trigger->told_many)
+			mt_warn("there are more functions named '%s' than the processor can watch: "
+				"only the first %d are", trigger->symbol, MT_BREAKPOINTS);
+		trigger->told_many = true;
+		return;
+	}
+	trigger->addresses[trigger->nr_addresses++] = address;
+	if (trigger->nr_addresses > 1)
+		mt_info("trigger '%s': also watching another function of that name, in %s",
+			trigger->symbol, base_name(path));
+}
+
+/*
+ * Take over the places that were found. One that is chosen at run time is asked
+ * for where that can be done: while the thread is at @hook, a function's entry.
+ */
+static int take_places(struct mt_trigger *trigger, pid_t tid, const char *path, uint64_t hook)
+{
+	for (size_t i = 0; i < trigger->search.places.count; i++) {
+		struct mt_symbol_place *place = &trigger->search.places.data[i];
+		uint64_t address = place->address;
+		bool known = false;
+		int err = 0;
+
+		if (place->ifunc) {
+			err = hook ? mt_ifunc_resolve(tid, hook, place->address, &address) : -EAGAIN;
+			if (err && err != -EAGAIN && err != -ENXIO)
+				return err;
+		}
+		if (err) {
+			if (!trigger->told_unresolved && err == -ENXIO)
+				mt_warn("trigger '%s' in %s is chosen at run time, and which function "
+					"it is could not be found out", trigger->symbol,
+					base_name(path));
+			trigger->told_unresolved |= err == -ENXIO;
+			continue;
+		}
+		for (size_t j = 0; j < trigger->nr_addresses; j++)
+			known |= trigger->addresses[j] == address;
+		if (!known)
+			tell_found(trigger, address, path);
+	}
+	return 0;
+}
+
+/* True if @map is of the program's own file: the one that holds its entry. */
+static bool is_program(pid_t tid, const mt_mappings *maps, const struct mt_mapping *map)
+{
+	uint64_t entry = mt_auxv(tid, AT_ENTRY);
+
+	for (size_t i = 0; i < maps->count; i++) {
+		if (entry >= maps->data[i].start && entry < maps->data[i].end)
+			return map->dev == maps->data[i].dev && map->inode == maps->data[i].inode;
+	}
+	return false;
+}
+
+/* True if an indirect function was found while none could be resolved. */
+static bool search_is_open(const struct mt_trigger *trigger, uint64_t hook)
+{
+	for (size_t i = 0; i < trigger->search.places.count; i++) {
+		if (trigger->search.places.data[i].ifunc && !hook)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Search the objects that are mapped and were not searched yet. The thread is at
+ * the breakpoint of @hook, if that is not 0.
+ */
+static int search_new(struct mt_trigger *trigger, pid_t tid, uint64_t hook)
+{
+	mt_mappings maps = { 0 };
+	int err = mt_mappings_read(tid, &maps);
+
+	if (err == -ESRCH)
+		return err;
+	if (err) {
+		mt_error("the program's memory map cannot be read: %s", strerror(-err));
+		return err;
+	}
+	for (size_t i = 0; i < maps.count && !err; i++) {
+		const struct mt_mapping *map = &maps.data[i];
+		struct searched object = { map->start, map->dev, map->inode };
+		size_t before = trigger->nr_addresses;
+
+		if (!map->inode || was_searched(trigger, map))
+			continue;
+		mt_symbol_search_reset(&trigger->search);
+		err = mt_symbol_search_object(&trigger->search, tid, &maps, i);
+		if (err == -ENOENT)	/* not an object, or not to be read: so be it */
+			err = 0;
+		if (!err)
+			err = take_places(trigger, tid, map->path, hook);
+		if (trigger->nr_addresses > before && is_program(tid, &maps, map))
+			trigger->in_program = true;
+		/* One that cannot be resolved before start-up is looked at again after it. */
+		if (!err && !search_is_open(trigger, hook))
+			err = mt_array_push(&trigger->objects, object);
+	}
+	mt_mappings_free(&maps);
+	if (err && err != -ESRCH)
+		mt_error("the trigger '%s' cannot be looked for: %s", trigger->symbol,
+			 strerror(-err));
+	return err;
+}
+
+/* Find where the dynamic linker tells of libraries; 0 in a static program. */
+static uint64_t find_linker_hook(pid_t tid)
+{
+	struct mt_symbol_search search = { .name = LINKER_HOOK };
+	uint64_t base = mt_auxv(tid, AT_BASE), hook = 0;
+	mt_mappings maps = { 0 };
+
+	if (!base || mt_mappings_read(tid, &maps))
+		return 0;
+	for (size_t i = 0; i < maps.count && !hook; i++) {
+		/* The first mapping above the base that holds code is the linker's. */
+		if (maps.data[i].start < base || !maps.data[i].inode)
+			continue;
+		if (!mt_symbol_search_object(&search, tid, &maps, i) && search.places.count)
+			hook = search.places.data[0].address;
+		break;
+	}
+	mt_symbol_search_free(&search);
+	mt_mappings_free(&maps);
+	return hook;
+}
+
+/* What is known for certain of a name that is nowhere. */
+static void print_near(const struct mt_trigger *trigger, char *line, size_t len)
+{
+	size_t used = 0;
+
+	line[0] = '\0';
+	for (size_t i = 0; i < MT_SYMBOL_NEAR && trigger->search.near[i]; i++) {
+		used += snprintf(line + used, len - used, "%s%s", i ? ", " : "; names like it: ",
+				 trigger->search.near[i]);
+		if (used >= len)
+			break;
+	}
+}
+
+static void tell_pending(struct mt_trigger *trigger)
+{
+	char near[512];
+
+	print_near(trigger, near, sizeof(near));
+	if (trigger->search.places.count && !trigger->watch) {
+		trigger->told_unresolved = true;
+		mt_warn("trigger '%s' is chosen at run time, and which function it is cannot be "
+			"found out in a static program", trigger->symbol);
+	} else if (trigger->search.data)
+		mt_warn("trigger '%s' is the name of a variable, and only functions can be waited "
+			"for%s", trigger->symbol, near);
+	else if (trigger->watch)
+		mt_info("trigger '%s' is in nothing that is loaded yet: waiting for a library that "
+			"has it%s", trigger->symbol, near);
+	else
+		mt_warn("the program has no function '%s'%s", trigger->symbol, near);
+}
+
+int mt_trigger_exec(struct mt_trigger *trigger, pid_t tid)
+{
+	int err;
+
+	if (trigger->disarmed)
+		return 0;
+	trigger->objects.count = 0;
+	trigger->nr_addresses = 0;
+	trigger->watch = 0;
+	trigger->watch_is_entry = false;
+	trigger->in_program = false;
+	trigger->started = false;
+	err = search_new(trigger, tid, 0);
+	if (err)
+		return err;
+	/*
+	 * A function of the program hides those of the libraries. What the linker has
+	 * is no reason not to wait for the libraries: theirs is then the one used.
+	 */
+	if (!trigger->in_program && mt_auxv(tid, AT_BASE)) {
+		trigger->watch = find_linker_hook(tid);
+		trigger->watch_is_entry = !trigger->watch;
+		if (!trigger->watch)
+			trigger->watch = mt_auxv(tid, AT_ENTRY);
+	}
+	if (!trigger->watch && !trigger->nr_addresses)
+		tell_pending(trigger);
+	return 0;
+}
+
+static int loaded(struct mt_trigger *trigger, pid_t tid)
+{
+	size_t before = trigger->nr_addresses;
+	bool first = !trigger->started;
+	int err = search_new(trigger, tid, trigger->watch);
+
+	if (err)
+		return err;
+	/* The linker calls once before it has mapped anything, and then with all. */
+	trigger->started = trigger->watch_is_entry || trigger->objects.count > 2;
+	if (trigger->watch_is_entry)
+		trigger->watch = 0;
+	if (trigger->nr_addresses && trigger->started)
+		trigger->watch = 0;
+	if (first && trigger->started && !trigger->nr_addresses)
+		tell_pending(trigger);
+	return trigger->watch && before == trigger->nr_addresses ? MT_TRIGGER_IGNORE :
+								   MT_TRIGGER_LOADED;
+}
+
+/* ---- being hit ---- */
+
+int mt_trigger_trap(struct mt_trigger *trigger, pid_t tid, const siginfo_t *info,
+		    uint64_t *address)
+{
+	if (!mt_breakpoint_hit(tid, info, address))
+		return MT_TRIGGER_NONE;
+	/* A thread that has not been synced since the breakpoints changed. */
+	if (trigger->disarmed)
+		return MT_TRIGGER_IGNORE;
+	for (size_t i = 0; i < trigger->nr_addresses; i++) {
+		if (trigger->addresses[i] == *address)
+			return MT_TRIGGER_HIT;
+	}
+	if (trigger->watch && *address == trigger->watch)
+		return loaded(trigger, tid);
+	return MT_TRIGGER_IGNORE;
+}
+
+int mt_trigger_sync(struct mt_trigger *trigger, pid_t tid)
+{
+	uint64_t addresses[MT_BREAKPOINTS];
+	size_t count = 0;
+	int err;
+
+	if (!trigger->disarmed) {
+		for (; count < trigger->nr_addresses; count++)
+			addresses[count] = trigger->addresses[count];
+		/* While libraries are waited for, that is worth more than a fourth function. */
+		if (trigger->watch) {
+			if (count == MT_BREAKPOINTS)
+				count--;
+			addresses[count++] = trigger->watch;
+		}
+	}
+	err = mt_breakpoints_set(tid, addresses, count);
+	if (err && err != -ESRCH)
+		mt_error("the breakpoint of trigger '%s' cannot be set in thread %d: %s%s",
+			 trigger->symbol, tid, strerror(-err),
+			 err == -ENOSPC ? "; are the debug registers in use by perf?" : "");
+	return err;
+}
+
+void mt_trigger_disarm(struct mt_trigger *trigger)
+{
+	trigger->disarmed = true;
+}
+
+void mt_trigger_report_never(const struct mt_trigger *trigger)
+{
+	char near[512];
+
+	print_near(trigger, near, sizeof(near));
+	if (trigger->nr_addresses)
+		mt_warn("trigger '%s' never fired: the function was not called", trigger->symbol);
+	else if (trigger->told_unresolved)
+		mt_warn("trigger '%s' never fired: which function it is was not found out",
+			trigger->symbol);
+	else if (trigger->search.data)
+		mt_warn("trigger '%s' never fired: it is the name of a variable, not of a function",
+			trigger->symbol);
+	else
+		mt_warn("trigger '%s' never fired: neither the program nor any library that it "
+			"loaded has a function of that name%s", trigger->symbol, near);
+}
