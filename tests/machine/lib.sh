@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 # What the scripts of the emulated machine have in common: where things are, and how they complain.
 # Sourced, never run. The build folder can be moved with MTRACE_BUILD.
