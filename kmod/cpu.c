@@ -67,7 +67,8 @@ static int cpu_reserve(unsigned int cpu)
 			return -EINVAL;
 		return PTR_ERR(event);
 	}
-	if (strcmp(event->pmu->name, "intel_pt")) {
+	/* Some of the kernel's own PMUs have no name. */
+	if (!event->pmu->name || strcmp(event->pmu->name, "intel_pt")) {
 		perf_event_release_kernel(event);
 		return -EINVAL;
 	}

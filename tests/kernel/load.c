@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "load.h"
+
+struct start {
+	struct load *load;
+	void (*work)(struct load *load, uint32_t index);
+	uint32_t index;
+};
+
+static volatile uint32_t bits = 1;
+
+void __attribute__((noinline, noclone)) load_target(void)
+{
+	__asm__ volatile("");
+}
+
+static void (*volatile target)(void) = load_target;
+
+void load_run(uint64_t calls)
+{
+	uint32_t x = bits;
+
+	while (calls--) {
+		x = x * 1103515245 + 12345;
+		if (x & 0x10000)
+			bits = x;
+		target();
+	}
+}
+
+void work_calls(struct load *load, uint32_t index)
+{
+	(void)load;
+	(void)index;
+	load_run(WORK_CALLS);
+}
+
+/* Two threads on a CPU that yield in turn switch each time. */
+void work_yield(struct load *load, uint32_t index)
+{
+	int i;
+
+	(void)load;
+	pin_to(index % nr_cpus());
+	for (i = 0; i < WORK_YIELDS; i++) {
+		load_run(WORK_CALLS_A_YIELD);
+		sched_yield();
+	}
+}
+
+void work_spin(struct load *load, uint32_t index)
+{
+	pin_to((index + 1) % nr_cpus());
+	while (!__atomic_load_n(&load->stop, __ATOMIC_RELAXED)) {
+		load_run(20);
+		load->progress[index]++;
+	}
+}
+
+static void *body(void *data)
+{
+	struct start *start = data;
+	struct load *load = start->load;
+	uint32_t seen = 0;
+
+	load->tids[start->index] = thread_id();
+	__atomic_add_fetch(&load->done, 1, __ATOMIC_SEQ_CST);
+	for (;;) {
+		while (load->go == seen)
+			usleep(500);
+		seen++;
+		if (__atomic_load_n(&load->stop, __ATOMIC_RELAXED))
+			return NULL;
+		start->work(load, start->index);
+		__atomic_add_fetch(&load->done, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+struct load *load_spawn(uint32_t threads,
+			void (*work)(struct load *load, uint32_t index))
+{
+	struct start start[8];
+	struct load *load;
+	pthread_t thread;
+	uint32_t i;
+
+	load = mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (load == MAP_FAILED)
+		FAIL("no memory to share");
+	load->nr = threads;
+	load->pid = fork();
+	if (load->pid < 0)
+		FAIL("fork: %s", strerror(errno));
+	if (!load->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (i = 0; i < threads; i++)
+			start[i] = (struct start){ load, work, i };
+		for (i = 1; i < threads; i++)
+			if (pthread_create(&thread, NULL, body, &start[i]))
+				_exit(1);
+		body(&start[0]);
+		_exit(0);
+	}
+	WAIT_FOR(load->done == threads);
+	return load;
+}
+
+/* One round of work by all threads, to its end. */
+void load_round(struct load *load)
+{
+	load->done = 0;
+	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	WAIT_FOR(load->done == load->nr);
+}
+
+void load_end(struct load *load)
+{
+	kill(load->pid, SIGKILL);
+	waitpid(load->pid, NULL, 0);
+	munmap(load, sizeof(*load));
+}
