@@ -106,4 +106,14 @@ int mt_elf_symbols(const struct mt_elf *elf, mt_elf_symbol_fn fn, void *ctx);
  */
 int mt_elf_plt_stubs(const struct mt_elf *elf, mt_elf_symbol_fn fn, void *ctx);
 
+/* A function, named or not, is at [@start, @start + @size). As mt_elf_symbol_fn. */
+typedef int (*mt_elf_frame_fn)(void *ctx, uint64_t start, uint64_t size);
+
+/*
+ * Call @fn for each function (or part of one) that can be unwound: in a stripped
+ * file the only trace of its functions. What is damaged is left out. Returns 0 or
+ * what @fn returned.
+ */
+int mt_elf_frames(const struct mt_elf *elf, mt_elf_frame_fn fn, void *ctx);
+
 #endif /* MTRACE_BASE_ELF_SYMBOLS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The functions of an object at one place in memory. Functions without a symbol
- * are made when they are first asked for: most holes are padding.
+ * The functions of an object at one place in memory. What has no symbol gets its
+ * name when it is first asked for: most holes are padding.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -57,6 +57,9 @@ void mt_placed_free(struct mt_placed *placed)
 			free((char *)placed->holes[i]->name);
 		free(placed->holes[i]);
 	}
+	for (i = 0; placed->functions && i < placed->object->symbols.symbols.count; i++)
+		if (!placed->object->symbols.symbols.data[i].name)
+			free((char *)placed->functions[i].name);
 	free(placed->holes);
 	free(placed->functions);
 	free(placed);
@@ -69,12 +72,22 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* "object+0x1234", the name of a function without one; NULL: no memory. */
+static char *nameless(const struct mt_placed *placed, uint64_t start)
+{
+	char *name;
+
+	if (asprintf(&name, "%s+0x%" PRIx64, last_part(placed->object->name),
+		     start - placed->bias) < 0)
+		return NULL;
+	return name;
+}
+
 /* The function of the hole before span @index. */
 static struct mt_function *make_hole(const struct mt_placed *placed, size_t index)
 {
 	const struct mt_symbols *symbols = &placed->object->symbols;
 	struct mt_function *hole = malloc(sizeof(*hole));
-	char *name;
 
 	if (!hole)
 		return NULL;
@@ -85,13 +98,22 @@ static struct mt_function *make_hole(const struct mt_placed *placed, size_t inde
 	if (index < symbols->spans.count)
 		hole->end = symbols->spans.data[index].start + placed->bias;
 	hole->object = placed->object->name;
-	if (asprintf(&name, "%s+0x%" PRIx64, last_part(hole->object),
-		     hole->start - placed->bias) < 0) {
+	hole->name = nameless(placed, hole->start);
+	if (!hole->name) {
 		free(hole);
 		return NULL;
 	}
-	hole->name = name;
 	return hole;
+}
+
+/* The function of symbol @index, with a name. */
+static const struct mt_function *named(struct mt_placed *placed, uint32_t index)
+{
+	struct mt_function *function = &placed->functions[index];
+
+	if (!function->name)
+		function->name = nameless(placed, function->start);
+	return function->name ? function : NULL;
 }
 
 const struct mt_function *mt_placed_find(struct mt_placed *placed, uint64_t addr,
@@ -104,7 +126,7 @@ const struct mt_function *mt_placed_find(struct mt_placed *placed, uint64_t addr
 	if (index < symbols->spans.count && symbols->spans.data[index].start <= vaddr) {
 		*start = symbols->spans.data[index].start + placed->bias;
 		*end = symbols->spans.data[index].end + placed->bias;
-		return &placed->functions[symbols->spans.data[index].symbol];
+		return named(placed, symbols->spans.data[index].symbol);
 	}
 	if (!placed->holes[index]) {
 		placed->holes[index] = make_hole(placed, index);

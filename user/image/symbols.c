@@ -19,6 +19,7 @@
  * strong one a weak one; then the shorter, then the alphabet decides, so that
  * the choice does not depend on the order of the table.
  */
+#define RANK_NAMELESS		(1U << 21)
 #define RANK_LABEL		(1U << 20)
 #define RANK_LOCAL		(1U << 19)
 #define RANK_NO_SIZE		(1U << 18)
@@ -53,6 +54,8 @@ static bool better(const struct mt_symbol *a, const struct mt_symbol *b)
 
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
+	if (!a->name || !b->name)
+		return a->end > b->end;
 	len_a = strlen(a->name);
 	len_b = strlen(b->name);
 	if (len_a != len_b)
@@ -109,6 +112,20 @@ static int add_stub(void *ctx, const struct mt_elf_symbol *symbol)
 	return add(ctx, symbol, name);
 }
 
+static int add_frame(void *ctx, uint64_t start, uint64_t size)
+{
+	struct mt_symbols *out = ctx;
+	struct mt_symbol new = {
+		.start = start,
+		.end = start + size,
+		.rank = RANK_NAMELESS,
+	};
+
+	if (start < out->start || start >= out->end)
+		return 0;
+	return mt_array_push(&out->symbols, new);
+}
+
 static void find_code(struct mt_symbols *out, const struct mt_elf *elf)
 {
 	size_t i;
@@ -132,8 +149,8 @@ static void find_code(struct mt_symbols *out, const struct mt_elf *elf)
 
 /*
  * Drop the second and later names of one address (the best one has the largest
- * size of them), and what has no size of its own inside of what has one: a label
- * in a function is no function.
+ * size of them), and what has no size or name of its own inside of what has: a
+ * label in a function is no function.
  */
 static void drop_aliases(struct mt_symbols *out)
 {
@@ -143,7 +160,7 @@ static void drop_aliases(struct mt_symbols *out)
 
 	for (i = 0; i < out->symbols.count; i++) {
 		struct mt_symbol *last = kept ? &symbols[kept - 1] : NULL;
-		bool vague = symbols[i].rank & (RANK_LABEL | RANK_NO_SIZE);
+		bool vague = symbols[i].rank & (RANK_NAMELESS | RANK_LABEL | RANK_NO_SIZE);
 
 		if (last && last->start == symbols[i].start) {
 			if (symbols[i].end > last->end && !(symbols[i].rank & RANK_LABEL))
@@ -156,7 +173,7 @@ static void drop_aliases(struct mt_symbols *out)
 			symbols[kept++] = symbols[i];
 			last = &symbols[kept - 1];
 		}
-		if (last->end > covered)
+		if (last->end > covered && last->name)
 			covered = last->end;
 	}
 	out->symbols.count = kept;
@@ -230,6 +247,8 @@ int mt_symbols_read(struct mt_symbols *out, const struct mt_elf *elf)
 	err = mt_elf_symbols(elf, add_symbol, out);
 	if (err != -ENOMEM)
 		err = mt_elf_plt_stubs(elf, add_stub, out);
+	if (err != -ENOMEM)
+		err = mt_elf_frames(elf, add_frame, out);
 	if (err != -ENOMEM && !mt_elf_open_debug(elf, &debug)) {
 		err = mt_elf_symbols(debug, add_symbol, out);
 		mt_elf_close(debug);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The functions of one ELF file: of all its names for a place the best one, and
- * to each address at most one function. Addresses are the file's own; mappings
+ * to each address at most one function. In a stripped file the unwinding tables
+ * still tell where functions are, if not their names. Addresses are the file's own; mappings
  * are not known here.
  */
 #ifndef MTRACE_IMAGE_SYMBOLS_H
@@ -16,7 +17,7 @@
 struct mt_symbol {
 	uint64_t start;
 	uint64_t end;
-	char *name;
+	char *name;		/* NULL: a function whose name is not known */
 	uint32_t rank;		/* smaller is better, see symbols.c */
 };
 

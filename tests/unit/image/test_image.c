@@ -419,6 +419,30 @@ static void test_debug_file(void **state)
 	stop(&p);
 }
 
+/* Stripped: the unwinding tables still tell one function from the next. */
+static void test_stripped(void **state)
+{
+	struct process p = { 0 };
+	const struct mt_function *function;
+	char name[64];
+	uint64_t at;
+
+	(void)state;
+	assert_int_equal(shell("cd %s && strip -o bare.so lib.so", dir), 0);
+	at = address_of(lib("lib.so"), "hidden");
+	map_file(&p, lib("bare.so"), BIAS, NULL);
+	start(&p);
+	function = find(&p, BIAS + at + 3);
+	snprintf(name, sizeof(name), "bare.so+0x%lx", (unsigned long)at);
+	assert_string_equal(function->name, name);
+	assert_int_equal(function->start, BIAS + at);
+	assert_ptr_equal(find(&p, BIAS + at), function);
+	/* with more names, the same */
+	assert_string_equal(find(&p, BIAS + address_of(lib("lib.so"), "shown"))->name, "shown");
+	assert_ptr_not_equal(find(&p, function->end), function);
+	stop(&p);
+}
+
 /* Damage anywhere in the file: names may be lost, nothing else happens. */
 static void test_damaged(void **state)
 {
@@ -481,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_anonymous_image),
 		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_stripped),
 		cmocka_unit_test(test_debug_file),
 		cmocka_unit_test(test_damaged),
 	};
