@@ -46,8 +46,8 @@ static void unknown(const char *name)
 		}
 	}
 	mt_error("unknown %s '%s'%s%s%s; see mtrace-user --help",
-		 name[0] == '-' ? "option" : "command", name, best ? ", did you mean '" : "",
-		 best ? best : "", best ? "'?" : "");
+		 name[0] == '-' ? "option" : "command", name, best ? " (did you mean '" : "",
+		 best ? best : "", best ? "'?)" : "");
 }
 
 static int is_option(const char *arg, const char *name)

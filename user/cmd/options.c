@@ -99,7 +99,7 @@ static const struct mt_option *find_option(const struct mt_usage *usage, const c
 }
 
 static void unknown_option(const struct mt_usage *usage, const char *arg, const char *name,
-			   size_t len, bool rivals)
+			   size_t len, bool rivals, bool behind_args)
 {
 	char typed[64];
 	const char *best = NULL;
@@ -119,14 +119,19 @@ static void unknown_option(const struct mt_usage *usage, const char *arg, const 
 			best = opt->name;
 		}
 	}
-	mt_error("unknown option '%s' of '%s'%s%s%s; see mtrace-user %s --help", arg,
-		 usage->command, best ? ", did you mean --" : "", best ? best : "",
-		 best ? "?" : "", usage->command);
+	mt_error("unknown option '%s' of '%s'%s%s%s%s; see mtrace-user %s --help", arg,
+		 usage->command, best ? " (did you mean --" : "", best ? best : "",
+		 best ? "?)" : "",
+		 behind_args && !best ? "; what is meant for a program goes behind '--'" : "",
+		 usage->command);
 }
 
-/* One option at argv[*@at]; *@at is left at its last word. */
+/*
+ * One option at argv[*@at]; *@at is left at its last word. @behind_args: it comes
+ * behind an argument that is no option.
+ */
 static int take_option(const struct mt_usage *usage, int argc, char **argv, int *at,
-		       mt_option_fn take, void *ctx)
+		       bool behind_args, mt_option_fn take, void *ctx)
 {
 	const char *arg = argv[*at];
 	const char *name = arg + (arg[1] == '-' ? 2 : 1);
@@ -137,7 +142,7 @@ static int take_option(const struct mt_usage *usage, int argc, char **argv, int 
 
 	opt = find_option(usage, name, len, &rivals);
 	if (!opt) {
-		unknown_option(usage, arg, name, len, rivals);
+		unknown_option(usage, arg, name, len, rivals, behind_args);
 		return -EINVAL;
 	}
 	if (value)
@@ -186,7 +191,7 @@ int mt_options_parse(const struct mt_usage *usage, int argc, char **argv, mt_opt
 			argv[kept++] = argv[at];
 			continue;
 		}
-		err = take_option(usage, argc, argv, &at, take, ctx);
+		err = take_option(usage, argc, argv, &at, kept > 1, take, ctx);
 		if (err)
 			return err;
 	}

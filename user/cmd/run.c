@@ -170,8 +170,7 @@ static int check(const struct arguments *arguments, int nr_args)
 	const struct mt_session_wish *wish = &arguments->wish;
 
 	if (!nr_args) {
-		mt_error("run needs a program to run");
-		mt_options_hint(&usage);
+		mt_error("run needs a program to run: mtrace-user %s %s", usage.command, usage.args);
 		return -EINVAL;
 	}
 	if (wish->multi_snapshot && !wish->trigger) {

@@ -155,16 +155,16 @@ static int take_places(struct mt_trigger *trigger, pid_t tid, const char *path, 
 	return 0;
 }
 
-/* True if @map is of the program's own file: the one that holds its entry. */
-static bool is_program(pid_t tid, const mt_mappings *maps, const struct mt_mapping *map)
+/* The mapping that holds the program's entry, and so is of its own file; or NULL. */
+static const struct mt_mapping *find_program(pid_t tid, const mt_mappings *maps)
 {
 	uint64_t entry = mt_auxv(tid, AT_ENTRY);
 
 	for (size_t i = 0; i < maps->count; i++) {
 		if (entry >= maps->data[i].start && entry < maps->data[i].end)
-			return map->dev == maps->data[i].dev && map->inode == maps->data[i].inode;
+			return &maps->data[i];
 	}
-	return false;
+	return NULL;
 }
 
 /* True if an indirect function was found while none could be resolved. */
@@ -177,12 +177,36 @@ static bool search_is_open(const struct mt_trigger *trigger, uint64_t hook)
 	return false;
 }
 
+/* Search the object of mapping @index, if it is one and was not searched yet. */
+static int search_object(struct mt_trigger *trigger, pid_t tid, const mt_mappings *maps,
+			 size_t index, uint64_t hook)
+{
+	const struct mt_mapping *map = &maps->data[index];
+	struct searched object = { map->start, map->dev, map->inode };
+	int err;
+
+	if (!map->inode || was_searched(trigger, map))
+		return 0;
+	mt_symbol_search_reset(&trigger->search);
+	err = mt_symbol_search_object(&trigger->search, tid, maps, index);
+	if (err == -ENOENT)	/* not an object, or not to be read: so be it */
+		err = 0;
+	if (!err)
+		err = take_places(trigger, tid, map->path, hook);
+	/* One that cannot be resolved before start-up is looked at again after it. */
+	if (!err && !search_is_open(trigger, hook))
+		err = mt_array_push(&trigger->objects, object);
+	return err;
+}
+
 /*
- * Search the objects that are mapped and were not searched yet. The thread is at
+ * Search the objects that are mapped and were not searched yet, the program's own
+ * first: its function hides those of the same name in libraries. The thread is at
  * the breakpoint of @hook, if that is not 0.
  */
 static int search_new(struct mt_trigger *trigger, pid_t tid, uint64_t hook)
 {
+	const struct mt_mapping *program;
 	mt_mappings maps = { 0 };
 	int err = mt_mappings_read(tid, &maps);
 
@@ -192,24 +216,19 @@ static int search_new(struct mt_trigger *trigger, pid_t tid, uint64_t hook)
 		mt_error("the program's memory map cannot be read: %s", strerror(-err));
 		return err;
 	}
-	for (size_t i = 0; i < maps.count && !err; i++) {
-		const struct mt_mapping *map = &maps.data[i];
-		struct searched object = { map->start, map->dev, map->inode };
+	program = find_program(tid, &maps);
+	for (int own = 1; own >= 0; own--) {
 		size_t before = trigger->nr_addresses;
 
-		if (!map->inode || was_searched(trigger, map))
-			continue;
-		mt_symbol_search_reset(&trigger->search);
-		err = mt_symbol_search_object(&trigger->search, tid, &maps, i);
-		if (err == -ENOENT)	/* not an object, or not to be read: so be it */
-			err = 0;
-		if (!err)
-			err = take_places(trigger, tid, map->path, hook);
-		if (trigger->nr_addresses > before && is_program(tid, &maps, map))
+		for (size_t i = 0; i < maps.count && !err && !trigger->in_program; i++) {
+			const struct mt_mapping *map = &maps.data[i];
+
+			if (own == (program && map->dev == program->dev &&
+				    map->inode == program->inode))
+				err = search_object(trigger, tid, &maps, i, hook);
+		}
+		if (own && trigger->nr_addresses > before)
 			trigger->in_program = true;
-		/* One that cannot be resolved before start-up is looked at again after it. */
-		if (!err && !search_is_open(trigger, hook))
-			err = mt_array_push(&trigger->objects, object);
 	}
 	mt_mappings_free(&maps);
 	if (err && err != -ESRCH)
@@ -288,10 +307,7 @@ int mt_trigger_exec(struct mt_trigger *trigger, pid_t tid)
 	err = search_new(trigger, tid, 0);
 	if (err)
 		return err;
-	/*
-	 * A function of the program hides those of the libraries. What the linker has
-	 * is no reason not to wait for the libraries: theirs is then the one used.
-	 */
+	/* What the linker has is no reason not to wait: a library's would be used instead. */
 	if (!trigger->in_program && mt_auxv(tid, AT_BASE)) {
 		trigger->watch = find_linker_hook(tid);
 		trigger->watch_is_entry = !trigger->watch;
