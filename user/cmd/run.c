@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* mtrace-user run: its command line, and recording and decoding in a row. */
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,11 +221,39 @@ static int tell_status(int status)
 	return WEXITSTATUS(status);
 }
 
+/* Said if the decoding is interrupted, from a signal handler. */
+static char interrupted_line[4200];
+
+static void __attribute__((noreturn)) on_signal(int signal)
+{
+	(void)signal;
+	if (write(STDERR_FILENO, interrupted_line, strlen(interrupted_line)) < 0)
+		_exit(MT_EXIT_FAILED);
+	_exit(MT_EXIT_FAILED);
+}
+
+/* The recording is worth more than its decoding: keep it if that is interrupted. */
+static void keep_if_interrupted(const struct arguments *arguments)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_signal }, before;
+
+	snprintf(interrupted_line, sizeof(interrupted_line),
+		 "mtrace-user: error: interrupted; the recording is kept in '%s'\n",
+		 arguments->wish.recording);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
 static int decode(struct arguments *arguments)
 {
-	int err = mt_cmd_decode_files(arguments->wish.recording, arguments->outputs.data,
-				      arguments->outputs.count);
+	int err;
 
+	keep_if_interrupted(arguments);
+	err = mt_cmd_decode_files(arguments->wish.recording, arguments->outputs.data,
+				  arguments->outputs.count);
 	if (err && err != -ENODATA && arguments->temporary[0]) {
 		mt_error("the recording is kept in '%s': try 'mtrace-user decode' on it",
 			 arguments->temporary);

@@ -185,7 +185,7 @@ int mt_device_attach(struct mt_device *dev, pid_t tid)
 	err = -errno;
 	if (err == -EBUSY)
 		mt_error("thread %d is traced by another session already", tid);
-	else
+	else if (err != -EEXIST)
 		mt_error("thread %d cannot be traced: %s", tid, strerror(-err));
 	return err;
 }

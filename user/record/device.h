@@ -32,7 +32,7 @@ void mt_device_close(struct mt_device *dev);
 /* Set the session up as @setup says, and map its buffer. With a message. */
 int mt_device_setup(struct mt_device *dev, const struct mtrace_setup *setup);
 
-/* Trace a thread. With a message. */
+/* Trace a thread. With a message, but for -EEXIST: it is traced already. */
 int mt_device_attach(struct mt_device *dev, pid_t tid);
 
 /* Start or stop tracing; to do it again is no error. With a message. */

@@ -131,6 +131,13 @@ static int on_exec(void *ctx, pid_t tid)
 	struct session *s = ctx;
 	int err;
 
+	/*
+	 * A thread that was not the first, and is not traced, may have called exec():
+	 * then it is the first, and only, one from now on.
+	 */
+	err = mt_device_attach(&s->dev, tid);
+	if (err && err != -EEXIST)
+		mt_warn("the program that was exec'ed is not traced");
 	/* Kept for the case that the program is gone before its end can be looked at. */
 	err = mt_code_read(s->code, mt_tracee_pid(s->tracee), tid, s->writer);
 	if (err)

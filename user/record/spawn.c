@@ -12,16 +12,18 @@
 #include "user/base/log.h"
 
 /* In the child: wait until it is traced, become the program, or say why not. */
-static void __attribute__((noreturn)) become(char *const *argv, const sigset_t *mask,
-					     const struct sigaction *chld, int go, int failed)
+static void __attribute__((noreturn)) become(char *const *argv,
+					     const struct mt_spawn_signals *signals, int go,
+					     int failed)
 {
 	char byte;
 	int err;
 
 	if (read(go, &byte, 1) != 1)
 		_exit(127);
-	sigaction(SIGCHLD, chld, NULL);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	sigaction(SIGCHLD, &signals->chld, NULL);
+	sigaction(SIGPIPE, &signals->pipe, NULL);
+	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) != sizeof(err))
@@ -67,8 +69,8 @@ static int await_exec(pid_t pid, const char *name, int failed)
 	return start_error(name, -errno);
 }
 
-int mt_spawn_stopped(char *const *argv, unsigned long options, const sigset_t *mask,
-		     const struct sigaction *chld, pid_t *out)
+int mt_spawn_stopped(char *const *argv, unsigned long options,
+		     const struct mt_spawn_signals *signals, pid_t *out)
 {
 	int go[2], failed[2];
 	pid_t pid = -1;
@@ -87,7 +89,7 @@ int mt_spawn_stopped(char *const *argv, unsigned long options, const sigset_t *m
 	}
 	if (!pid) {
 		close(go[1]);
-		become(argv, mask, chld, go[0], failed[1]);
+		become(argv, signals, go[0], failed[1]);
 	}
 	close(failed[1]);
 	failed[1] = -1;

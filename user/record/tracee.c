@@ -59,8 +59,7 @@ struct mt_tracee {
 	unsigned int nr_met;	/* ... and that have stopped for the first time */
 	int64_t deadline;	/* when it is killed; 0: never */
 	sigset_t awaited;	/* what the tool sleeps for */
-	sigset_t old_mask;
-	struct sigaction old_chld;
+	struct mt_spawn_signals before;	/* as it is to be again at the end */
 	MT_ARRAY(struct thread) threads;
 	MT_ARRAY(struct report) reports;
 };
@@ -496,30 +495,33 @@ int mt_tracee_run(struct mt_tracee *tracee)
 
 static void block_signals(struct mt_tracee *tracee)
 {
-	struct sigaction usual = { .sa_handler = SIG_DFL };
+	struct sigaction usual = { .sa_handler = SIG_DFL }, ignore = { .sa_handler = SIG_IGN };
+	struct sigaction hangup;
 
 	sigemptyset(&tracee->awaited);
 	sigaddset(&tracee->awaited, SIGCHLD);
 	sigaddset(&tracee->awaited, SIGINT);
 	sigaddset(&tracee->awaited, SIGTERM);
-	sigaddset(&tracee->awaited, SIGHUP);
+	/* Not under nohup. */
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
+		sigaddset(&tracee->awaited, SIGHUP);
 	/* Where SIGCHLD is ignored, no stop is announced. */
-	sigaction(SIGCHLD, &usual, &tracee->old_chld);
-	sigprocmask(SIG_BLOCK, &tracee->awaited, &tracee->old_mask);
+	sigaction(SIGCHLD, &usual, &tracee->before.chld);
+	/* That nobody reads the tool's messages is no reason to end the program. */
+	sigaction(SIGPIPE, &ignore, &tracee->before.pipe);
+	sigprocmask(SIG_BLOCK, &tracee->awaited, &tracee->before.mask);
 }
 
 static void restore_signals(struct mt_tracee *tracee)
 {
 	static const struct timespec none;
-	sigset_t set;
 
-	/* Stops that are announced but were seen already. */
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	while (sigtimedwait(&set, NULL, &none) > 0)
+	/* Stops that were seen already, and a second Ctrl-C that has had its effect. */
+	while (sigtimedwait(&tracee->awaited, NULL, &none) > 0)
 		;
-	sigaction(SIGCHLD, &tracee->old_chld, NULL);
-	sigprocmask(SIG_SETMASK, &tracee->old_mask, NULL);
+	sigaction(SIGCHLD, &tracee->before.chld, NULL);
+	sigaction(SIGPIPE, &tracee->before.pipe, NULL);
+	sigprocmask(SIG_SETMASK, &tracee->before.mask, NULL);
 }
 
 int mt_tracee_start(char *const *argv, const struct mt_tracee_ops *ops, void *ctx,
@@ -535,8 +537,7 @@ int mt_tracee_start(char *const *argv, const struct mt_tracee_ops *ops, void *ct
 	tracee->ops = ops;
 	tracee->ctx = ctx;
 	block_signals(tracee);
-	err = mt_spawn_stopped(argv, TRACEE_OPTIONS, &tracee->old_mask, &tracee->old_chld,
-			       &tracee->pid);
+	err = mt_spawn_stopped(argv, TRACEE_OPTIONS, &tracee->before, &tracee->pid);
 	if (err) {
 		tracee->ended = true;
 	} else {
