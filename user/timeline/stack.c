@@ -527,19 +527,20 @@ bool mt_stack_outside(const struct mt_stack *s, const struct mt_flow *ev)
 	       (ev->kind == MT_FLOW_ENABLE || ev->kind == MT_FLOW_START);
 }
 
-int mt_stack_trigger(struct mt_stack *s, uint64_t address)
+int mt_stack_trigger(struct mt_stack *s, uint64_t address, bool *stopped)
 {
 	struct mt_frames *f = &s->frames;
 	struct mt_frame *top = mt_frames_top(f);
 
-	if (top && top->kind & MT_FRAME_OUT && top->entry - address <= INSN_MAX) {
+	*stopped = top && top->kind & MT_FRAME_OUT && top->entry - address <= INSN_MAX;
+	if (*stopped) {
 		mt_held_withdraw(f->held, top->slice);
 		f->list.count--;
 		top = mt_frames_top(f);
 	}
 	if (top && mt_function_holds(top->at, address))
 		mt_held_add_flags(f->held, top->slice, MT_SLICE_F_TRIGGER);
-	return 0;
+	return *stopped ? end_segment(s) : 0;
 }
 
 int mt_stack_finish(struct mt_stack *s)

@@ -51,10 +51,11 @@ bool mt_stack_outside(const struct mt_stack *stack, const struct mt_flow *event)
 bool mt_stack_is_outside(const struct mt_stack *stack);
 
 /*
- * The trace ended with a hit of the trigger at @address: mark the call, and take
- * back the [untraced] that the tracer's own stop of the thread made.
+ * The trace ends with a hit of the trigger at @address: mark the call. *@stopped:
+ * the last event was the tracer's own stop of the thread; all ends there, and no
+ * event may follow. 0 or -errno.
  */
-int mt_stack_trigger(struct mt_stack *stack, uint64_t address);
+int mt_stack_trigger(struct mt_stack *stack, uint64_t address, bool *stopped);
 
 /* No event follows: end what is open. 0 or -errno. */
 int mt_stack_finish(struct mt_stack *stack);

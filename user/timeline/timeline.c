@@ -15,6 +15,7 @@ struct mt_timeline {
 	struct mt_held held;
 	struct mt_stack *stack;
 	uint64_t events;
+	bool at_end;		/* MT_FLOW_END has been seen, or the tracee was stopped */
 };
 
 int mt_timeline_new(const struct mt_timeline_config *config, struct mt_timeline **out)
@@ -42,27 +43,50 @@ int mt_timeline_new(const struct mt_timeline_config *config, struct mt_timeline 
 	return 0;
 }
 
+/*
+ * The trace ends. Asked before the time of the end is looked at: where the tracer
+ * has stopped the program, packets go on for a while. *@stopped: it has.
+ */
+static int end_events(struct mt_timeline *tl, bool *stopped)
+{
+	tl->at_end = true;
+	*stopped = false;
+	if (!tl->config.trigger_address)
+		return 0;
+	return mt_stack_trigger(tl->stack, tl->config.trigger_address, stopped);
+}
+
+static int take_event(struct mt_timeline *tl, const struct mt_flow *event)
+{
+	bool stopped = false;
+	int err = 0;
+
+	if (event->kind == MT_FLOW_END)
+		err = end_events(tl, &stopped);
+	if (err || stopped)
+		return err;
+	mt_held_step(&tl->held, event->tsc, event->insns, mt_stack_outside(tl->stack, event));
+	return mt_stack_event(tl->stack, event);
+}
+
 int mt_timeline_flow(void *timeline, const struct mt_flow *events, unsigned int count)
 {
 	struct mt_timeline *tl = timeline;
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < count; i++) {
-		mt_held_step(&tl->held, events[i].tsc, events[i].insns,
-			     mt_stack_outside(tl->stack, &events[i]));
-		err = mt_stack_event(tl->stack, &events[i]);
-	}
-	tl->events += count;
+	for (i = 0; !err && i < count && !tl->at_end; i++, tl->events++)
+		err = take_event(tl, &events[i]);
 	return err;
 }
 
 int mt_timeline_finish(struct mt_timeline *tl, const struct mt_sink *sink)
 {
+	bool stopped;
 	int err = 0;
 
-	if (tl->config.trigger_address)
-		err = mt_stack_trigger(tl->stack, tl->config.trigger_address);
+	if (!tl->at_end)
+		err = end_events(tl, &stopped);
 	/* A thread that sleeps is out of the scope until it is looked at. */
 	if (!err && tl->config.end_tsc && mt_stack_is_outside(tl->stack))
 		mt_held_step(&tl->held, tl->config.end_tsc, 0, true);
