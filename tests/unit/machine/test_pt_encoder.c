@@ -206,14 +206,13 @@ static void test_psb(void **state)
 	tnt(&f, "T");
 	pt_encode_psb(&f.enc, &all);
 	/*
-	 * 0x23456789abcdef / 102 = 0x5886fac16aa7.. by hand:
-	 * 9928038395907567 = 102 * 97333709763799 + 69
-	 * 97333709763799 = 0x58864dba20d7
+	 * 0x23456789abcdef = 9927935178558959 = 102 * 97332697829009 + 41,
+	 * 97332697829009 = 0x588608e10e91
 	 */
 	EXPECT(&f, "06				# the TNT before\n"
 		   PSB
 		   "19 ef cd ab 89 67 45 23	# TSC, table 36-30: 7 bytes\n"
-		   "02 73 d7 20 00 45 00		# TMA, 36-32: CTC 0x20d7, FC 69\n"
+		   "02 73 91 0e 00 29 00		# TMA, 36-32: CTC 0x0e91, FC 41\n"
 		   CBR
 		   "02 43 00 02 00 00 00 00	# PIP\n"
 		   "99 01				# MODE.Exec\n"

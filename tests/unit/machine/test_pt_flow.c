@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The cases of SDM 3C, table 36-50 "Packet Generation under Different Enable
+ * Conditions": which packets each operation gives, in which order.
+ */
+#include "annotated.h"
+#include "pt_flow.h"
+
+#define TABLE	0x1000ULL
+#define REGION	0x10000ULL
+
+#define PSB	"02 82 02 82 02 82 02 82 02 82 02 82 02 82 02 82	# PSB\n"
+#define PSBEND	"02 23	# PSBEND\n"
+#define CBR	"02 03 18 00	# CBR\n"
+
+static uint8_t memory[1 << 17];
+static struct pt_msrs msrs;
+static struct pt_output output;
+static struct pt_flow flow;
+static uint64_t taken;
+static bool packets, trace;
+
+static int mem_read(void *arg, uint64_t pa, void *buf, size_t len)
+{
+	(void)arg;
+	memcpy(buf, memory + pa, len);
+	return 0;
+}
+
+static int mem_write(void *arg, uint64_t pa, const void *buf, size_t len)
+{
+	(void)arg;
+	memcpy(memory + pa, buf, len);
+	return 0;
+}
+
+static void pmi(void *arg)
+{
+	(void)arg;
+}
+
+static uint64_t tsc(void *arg)
+{
+	(void)arg;
+	return 0x1000;
+}
+
+static void on_trace(void *arg, bool on)
+{
+	(void)arg;
+	trace = on;
+}
+
+static void on_packets(void *arg, bool on)
+{
+	(void)arg;
+	packets = on;
+}
+
+static int setup(void **state)
+{
+	const struct pt_memory mem = { .read = mem_read, .write = mem_write, .pmi = pmi };
+	const struct pt_clock clock = { .tsc = tsc, .art_num = 2, .art_den = 204, .cbr = 24 };
+	const struct pt_observer observer = { .trace = on_trace, .packets = on_packets };
+	const uint64_t entries[] = { REGION | 4 << 6, TABLE | TOPA_END };
+
+	(void)state;
+	memset(memory, 0, sizeof(memory));
+	memcpy(memory + TABLE, entries, sizeof(entries));
+	pt_msr_reset(&msrs);
+	msrs.output_base = TABLE;
+	pt_output_init(&output, &msrs, &pt_caps, &mem);
+	pt_flow_init(&flow, &msrs, &output, &clock, &observer);
+	taken = 0;
+	packets = false;
+	trace = false;
+	return 0;
+}
+
+static const struct pt_where kernel = { 0xffffffff81000000, 0, X86_MODE_64 };
+static const struct pt_where user = { 0x401000, 3, X86_MODE_64 };
+static const struct pt_where user32 = { 0x08048000, 3, X86_MODE_32 };
+
+static void start(uint64_t ctl, const struct pt_where *at)
+{
+	msrs.ctl = ctl | CTL_TRACE_EN | CTL_TOPA;
+	pt_flow_start(&flow, at, 0x5000);
+	assert_true(trace);
+}
+
+static void stop(uint64_t ip)
+{
+	pt_flow_stop(&flow, ip);
+	msrs.ctl &= ~CTL_TRACE_EN;
+	assert_false(trace);
+	assert_false(packets);
+}
+
+/* The packets since the last time. */
+static void expect(const char *text, int line)
+{
+	uint64_t offset;
+
+	pt_encode_tnt_flush(&flow.enc);
+	pt_encoder_flush(&flow.enc);
+	offset = msrs.output_mask >> 32;
+	assert_bytes(memory + REGION + taken, offset - taken, text, __FILE__, line);
+	taken = offset;
+}
+#define EXPECT(text)	expect(text, __LINE__)
+
+static void branch(enum x86_class class, uint64_t target, const struct pt_where *at)
+{
+	const struct pt_branch b = {
+		.ip = 0x401100, .next = 0x401105, .target = target, .class = class,
+	};
+
+	pt_flow_step(&flow, &b, at);
+}
+
+/* User code alone is traced, as by perf record -e intel_pt//u */
+static void test_user_only(void **state)
+{
+	const struct pt_where other = { 0x402000, 3, X86_MODE_64 };
+
+	(void)state;
+	start(CTL_USER | CTL_BRANCH_EN, &kernel);
+	EXPECT(PSB CBR PSBEND "			# case 2b: no PIP, no FUP, no mode\n");
+	pt_flow_step(&flow, NULL, &kernel);
+	branch(X86_COND, kernel.ip, &kernel);
+	branch(X86_CALL_IND, 0, &kernel);
+	pt_flow_event(&flow, kernel.ip, &kernel);
+	EXPECT("");
+	assert_false(packets);
+
+	branch(X86_FAR, 0, &user);
+	EXPECT("99 01 51 00 10 40 00		# case 10b, IRET: MODE.Exec, TIP.PGE\n");
+	assert_true(packets);
+	branch(X86_COND, other.ip, &other);
+	branch(X86_COND, 0x1234, &user);
+	branch(X86_JMP, user.ip, &user);
+	branch(X86_CALL, user.ip, &user);
+	branch(X86_JMP_IND, 0, &other);
+	EXPECT("0c 2d 00 20			# TNT T N; case 9d: TIP\n");
+	branch(X86_FAR, 0, &kernel);
+	EXPECT("01				# case 10c, SYSCALL: TIP.PGD\n");
+	assert_false(packets);
+	branch(X86_FAR, 0, &user);
+	EXPECT("31 00 10			# TIP.PGE; the mode is known\n");
+	pt_flow_event(&flow, 0x401234, &kernel);
+	EXPECT("3d 34 12 01			# cases 11c, 12c, 13c: FUP, TIP.PGD\n");
+	branch(X86_FAR, 0, &user32);
+	EXPECT("99 02 51 00 80 04 08		# MODE.Exec 32 bit, TIP.PGE\n");
+	pt_flow_event(&flow, 0x08048001, &kernel);
+	EXPECT("3d 01 80 01			# FUP, TIP.PGD\n");
+	stop(kernel.ip);
+	EXPECT("				# case 3a: none\n");
+}
+
+static void test_kernel_too(void **state)
+{
+	const struct pt_where entry = { 0xffffffff81800000, 0, X86_MODE_64 };
+
+	(void)state;
+	start(CTL_USER | CTL_OS | CTL_BRANCH_EN, &kernel);
+	EXPECT(PSB CBR "02 43 00 05 00 00 00 00	# PIP: OS and ContextEn\n" PSBEND
+	       "99 01 71 00 00 00 81 ff ff	# case 2e: MODE.Exec, TIP.PGE(NLIP)\n");
+	branch(X86_FAR, 0, &user);
+	EXPECT("6d 00 10 40 00 00 00		# case 10e: TIP\n");
+	pt_flow_event(&flow, 0x401010, &entry);
+	EXPECT("3d 10 10 6d 00 00 80 81 ff ff	# cases 11e, 12e, 13e: FUP, TIP\n");
+	pt_flow_cr3(&flow, 0x7003, &entry);
+	EXPECT("02 43 00 07 00 00 00 00	# case 5d: PIP\n");
+	branch(X86_FAR, 0, &user32);
+	EXPECT("99 02 6d 00 80 04 08 00 00	# MODE.Exec: the size changed\n");
+	pt_flow_event(&flow, 0x08048010, &entry);
+	EXPECT("3d 10 80 99 01 6d 00 00 80 81 ff ff	# FUP, MODE.Exec, TIP\n");
+	stop(0xffffffff81800010);
+	EXPECT("3d 10 00 01			# case 3b: FUP(CLIP), TIP.PGD()\n");
+}
+
+static void test_cr3_filter(void **state)
+{
+	(void)state;
+	msrs.cr3_match = 0x6000;
+	start(CTL_USER | CTL_OS | CTL_BRANCH_EN | CTL_CR3_FILTER, &kernel);
+	EXPECT(PSB CBR PSBEND "			# ContextEn 0: no PIP either\n");
+	pt_flow_cr3(&flow, 0x6005, &kernel);
+	EXPECT("02 43 00 06 00 00 00 00	# case 5b: PIP,\n"
+	       "99 01 71 00 00 00 81 ff ff	# MODE.Exec, TIP.PGE(NLIP)\n");
+	pt_flow_cr3(&flow, 0x7000, &kernel);
+	EXPECT("01				# case 5c: TIP.PGD\n");
+}
+
+/* 36.2.7.3 and the note at PacketByteCnt */
+static void test_packet_byte_count(void **state)
+{
+	uint64_t count;
+
+	(void)state;
+	start(CTL_USER | CTL_OS | CTL_BRANCH_EN | CTL_TSC_EN, &kernel);
+	EXPECT(PSB "19 00 10 00 00 00 00 00	# TSC\n" CBR
+	       "02 43 00 05 00 00 00 00	# PIP\n" PSBEND
+	       "99 01 71 00 00 00 81 ff ff\n");
+	stop(kernel.ip);
+	EXPECT("3d 00 00 01			# FUP, TIP.PGD\n");
+	count = PT_FIELD(msrs.status, 48, 32);
+	assert_int_equal(count, 16 + 8 + 4 + 8 + 2 + 9 + 4);
+
+	start(CTL_USER | CTL_OS | CTL_BRANCH_EN | CTL_TSC_EN, &kernel);
+	EXPECT("19 00 10 00 00 00 00 00	# case 2d: TSC,\n" CBR
+	       "99 01 71 00 00 00 81 ff ff	# MODE.Exec, TIP.PGE, no PSB\n");
+	stop(kernel.ip);
+	EXPECT("3d 00 00 01\n");
+	assert_int_equal(PT_FIELD(msrs.status, 48, 32), count + 8 + 4 + 9 + 4);
+
+	/* the PSB comes when the count crosses 2 KiB, at a point of its own */
+	msrs.status = 2040ULL << 32;
+	start(CTL_OS | CTL_BRANCH_EN, &kernel);
+	pt_flow_step(&flow, NULL, &kernel);
+	EXPECT(CBR "99 01 71 00 00 00 81 ff ff	# 13 bytes\n"
+	       PSB CBR "02 43 00 05 00 00 00 00\n"
+	       "99 01 7d 00 00 00 81 ff ff	# MODE.Exec, FUP\n" PSBEND);
+}
+
+/* 36.2.6: without BranchEn no packet about branches, but PIP, PSB, time */
+static void test_branch_disabled(void **state)
+{
+	(void)state;
+	start(CTL_USER | CTL_OS, &kernel);
+	EXPECT(PSB CBR "02 43 00 05 00 00 00 00\n" PSBEND);
+	branch(X86_FAR, 0, &user);
+	pt_flow_event(&flow, 0x401010, &kernel);
+	EXPECT("");
+	pt_flow_cr3(&flow, 0x7000, &kernel);
+	EXPECT("02 43 00 07 00 00 00 00	# PIP\n");
+	stop(kernel.ip);
+	EXPECT("");
+}
+
+static void test_halt(void **state)
+{
+	(void)state;
+	start(CTL_OS | CTL_BRANCH_EN | CTL_TSC_EN, &kernel);
+	taken = msrs.output_mask >> 32;
+	pt_encoder_flush(&flow.enc);
+	taken = msrs.output_mask >> 32;
+	branch(X86_HALT, 0, &kernel);
+	EXPECT("19 00 10 00 00 00 00 00	# wake from C-state: TSC, 36.4.2.11\n" CBR);
+}
+
+static void test_stop_and_error(void **state)
+{
+	const uint64_t entries[] = { REGION | TOPA_STOP };
+	int i;
+
+	(void)state;
+	memcpy(memory + TABLE, entries, sizeof(entries));
+	start(CTL_USER | CTL_BRANCH_EN, &kernel);
+	branch(X86_FAR, 0, &user);
+	assert_true(packets);
+	for (i = 0; i < 4096 && pt_flow_active(&flow); i++)
+		branch(X86_JMP_IND, 0, &user);
+	assert_false(pt_flow_active(&flow));
+	assert_false(packets);
+	assert_int_equal(msrs.status & STATUS_STOPPED, STATUS_STOPPED);
+	assert_int_equal(msrs.output_mask >> 32, 4096);
+	stop(kernel.ip);
+
+	/* Stopped and Error keep TriggerEn clear (36.2.5.2) */
+	start(CTL_USER | CTL_BRANCH_EN, &kernel);
+	assert_false(pt_flow_active(&flow));
+	branch(X86_FAR, 0, &user);
+	assert_false(packets);
+	stop(kernel.ip);
+	assert_int_equal(msrs.output_mask >> 32, 4096);
+}
+
+static void test_status(void **state)
+{
+	(void)state;
+	start(CTL_OS | CTL_BRANCH_EN, &kernel);
+	assert_int_equal(pt_flow_status(&flow) & 0xffffffff,
+			 STATUS_TRIGGER_EN | STATUS_CONTEXT_EN | STATUS_FILTER_EN);
+	stop(kernel.ip);
+	assert_int_equal(pt_flow_status(&flow) & 0xffffffff, 0);
+	start(CTL_USER | CTL_BRANCH_EN, &kernel);
+	assert_int_equal(pt_flow_status(&flow) & 0xffffffff,
+			 STATUS_TRIGGER_EN | STATUS_FILTER_EN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_user_only, setup),
+		cmocka_unit_test_setup(test_kernel_too, setup),
+		cmocka_unit_test_setup(test_cr3_filter, setup),
+		cmocka_unit_test_setup(test_packet_byte_count, setup),
+		cmocka_unit_test_setup(test_branch_disabled, setup),
+		cmocka_unit_test_setup(test_halt, setup),
+		cmocka_unit_test_setup(test_stop_and_error, setup),
+		cmocka_unit_test_setup(test_status, setup),
+	};
+
+	return cmocka_run_group_tests_name("pt_flow", tests, NULL, NULL);
+}
