@@ -95,16 +95,17 @@ struct load *load_spawn(uint32_t threads,
 	struct load *load;
 	pthread_t thread;
 	uint32_t i;
+	pid_t pid;
 
 	load = mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (load == MAP_FAILED)
 		FAIL("no memory to share");
 	load->nr = threads;
-	load->pid = fork();
-	if (load->pid < 0)
+	pid = fork();
+	if (pid < 0)
 		FAIL("fork: %s", strerror(errno));
-	if (!load->pid) {
+	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (i = 0; i < threads; i++)
 			start[i] = (struct start){ load, work, i };
@@ -114,6 +115,7 @@ struct load *load_spawn(uint32_t threads,
 		body(&start[0]);
 		_exit(0);
 	}
+	load->pid = pid;
 	WAIT_FOR(load->done == threads);
 	return load;
 }

@@ -45,7 +45,7 @@ void work_yield(struct load *load, uint32_t index);	/* with switches */
 void work_spin(struct load *load, uint32_t index);	/* until load_end() */
 
 #define WORK_CALLS		20000
-#define WORK_YIELDS		1500
-#define WORK_CALLS_A_YIELD	20
+#define WORK_YIELDS		2500
+#define WORK_CALLS_A_YIELD	12
 
 #endif

@@ -14,15 +14,20 @@
 /* Nothing of what was in it may be in a region when it is given out again. */
 static void check_clean(const struct session *s, uint64_t offset)
 {
+	const uint64_t *words = (const uint64_t *)(s->map + offset);
 	uint64_t i;
 
-	for (i = 0; i < s->setup.region_size - 16; i++)
-		if (s->map[offset + i])
-			FAIL("byte %#lx of a released region is %#x", i,
-			     s->map[offset + i]);
+	for (i = 0; i < (s->setup.region_size - 16) / sizeof(*words); i++)
+		if (words[i])
+			FAIL("a released region has %#lx at %#lx", words[i],
+			     i * sizeof(*words));
 }
 
-/* A thread that runs on another CPU all the time, never asked to wait. */
+/*
+ * A thread that runs on another CPU all the time, never asked to wait. Of each
+ * two snapshots the first may have wrapped, for it holds all that was written
+ * while the test looked at the last; the second comes right after it.
+ */
 TEST(snapshot_of_a_running_thread)
 {
 	struct load *load = load_spawn(1, work_spin);
@@ -34,18 +39,20 @@ TEST(snapshot_of_a_running_thread)
 	int i;
 
 	pin_to(0);
-	session_open(&s, setup_of(MIB(16), 1, 1));
+	session_open(&s, setup_of(MIB(8), 1, 3));
 	must_attach(&s, load->pid);
 	must_start(&s);
 	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
 	WAIT_FOR(load->progress[0] > 10);
 	for (i = 0; i < 200; i++) {
+		must_release(&s, must_snapshot(&s).id);
 		seen = load->progress[0];
 		while (load->progress[0] == seen)
 			;
 		regions = snapshot_regions(&s, &id, &count);
-		CHECK_EQ(id, i + 1);
+		CHECK_EQ(id, 2 * i + 2);
 		CHECK_EQ(count, 1);
+		CHECK_EQ(regions->flags, 0);
 		CHECK(regions->start_tsc >= end, "regions overlap in time");
 		end = regions->end_tsc;
 		pt_read(&s, regions, (uintptr_t)load_target, &stats);
@@ -55,7 +62,7 @@ TEST(snapshot_of_a_running_thread)
 		check_clean(&s, regions->offset);
 		free(regions);
 	}
-	CHECK(hits >= 200 * 20, "only %lu calls in all", hits);
+	CHECK(hits >= 200 * 10, "only %lu calls in all", hits);
 	CHECK_EQ(must_status(s.fd).unswitched, 0);
 	CHECK_EQ(must_status(s.fd).errors, 0);
 	load_end(load);

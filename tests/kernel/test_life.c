@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Ends of all kinds, neighbours, and CPUs that come and go. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "load.h"
+#include "pt.h"
+
+#define MSR_RTIT_OUTPUT_BASE	0x560
+#define MSR_RTIT_OUTPUT_MASK	0x561
+#define MSR_RTIT_CTL		0x570
+
+static uint64_t read_msr(int cpu, uint32_t msr)
+{
+	uint64_t value;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		FAIL("%s: %s", path, strerror(errno));
+	if (pread(fd, &value, sizeof(value), msr) != sizeof(value))
+		FAIL("MSR %#x of CPU %d: %s", msr, cpu, strerror(errno));
+	close(fd);
+	return value;
+}
+
+struct msrs {
+	uint64_t value[8][3];
+};
+
+static void read_msrs(struct msrs *msrs)
+{
+	int cpu;
+
+	memset(msrs, 0, sizeof(*msrs));
+	for (cpu = 0; cpu < nr_cpus() && cpu < 8; cpu++) {
+		msrs->value[cpu][0] = read_msr(cpu, MSR_RTIT_OUTPUT_BASE);
+		msrs->value[cpu][1] = read_msr(cpu, MSR_RTIT_OUTPUT_MASK);
+		msrs->value[cpu][2] = read_msr(cpu, MSR_RTIT_CTL);
+	}
+}
+
+static void check_msrs_as(const struct msrs *before)
+{
+	struct msrs now;
+	int cpu, i;
+
+	read_msrs(&now);
+	for (cpu = 0; cpu < nr_cpus() && cpu < 8; cpu++) {
+		CHECK_EQ(now.value[cpu][2] & 1, 0);
+		for (i = 0; i < 3; i++)
+			CHECK(now.value[cpu][i] == before->value[cpu][i],
+			      "MSR %d of CPU %d was %#lx and is %#lx", i, cpu,
+			      before->value[cpu][i], now.value[cpu][i]);
+	}
+}
+
+/* Trace a thread until it has been seen to run, then wait for the end. */
+static void own_session(struct load *load, uint32_t *ready)
+{
+	struct session s;
+	uint64_t seen;
+
+	session_open(&s, setup_of(MIB(16), 1, 1));
+	must_attach(&s, load->pid);
+	must_start(&s);
+	seen = load->progress[0];
+	WAIT_FOR(load->progress[0] > seen + 10);
+	__atomic_store_n(ready, 1, __ATOMIC_SEQ_CST);
+	for (;;)
+		pause();
+}
+
+static void check_killed_owner(int signal)
+{
+	struct load *load = load_spawn(1, work_spin);
+	struct mtrace_region *regions;
+	struct msrs before;
+	struct session s;
+	uint64_t id, seen;
+	uint32_t *ready, count;
+	pid_t owner;
+
+	pin_to(0);
+	read_msrs(&before);
+	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	WAIT_FOR(load->progress[0] > 10);
+	owner = fork();
+	if (!owner)
+		own_session(load, ready);
+	WAIT_FOR(__atomic_load_n(ready, __ATOMIC_SEQ_CST));
+	/* The thread runs all the time, so its CPU is seen tracing. */
+	WAIT_FOR(read_msr(1 % nr_cpus(), MSR_RTIT_CTL) & 1 || nr_cpus() == 1);
+	kill(owner, signal);
+	waitpid(owner, NULL, 0);
+	check_msrs_as(&before);
+
+	/* The thread goes on, and is nobody's. */
+	seen = load->progress[0];
+	WAIT_FOR(load->progress[0] > seen + 10);
+	session_open(&s, setup_of(MIB(16), 1, 1));
+	must_start(&s);
+	must_attach(&s, load->pid);
+	seen = load->progress[0];
+	WAIT_FOR(load->progress[0] > seen + 10);
+	regions = snapshot_regions(&s, &id, &count);
+	CHECK_EQ(count, 1);
+	CHECK(regions->valid, "it is not traced again");
+	session_close(&s);
+	check_msrs_as(&before);
+	load_end(load);
+}
+
+TEST(owner_is_killed)
+{
+	check_killed_owner(SIGKILL);
+	check_killed_owner(SIGSEGV);
+}
+
+/* All at once: who traces and who is traced die together, again and again. */
+TEST(all_are_killed)
+{
+	struct msrs before;
+	int i;
+
+	read_msrs(&before);
+	for (i = 0; i < 20; i++) {
+		struct load *load = load_spawn(4, work_yield);
+		uint32_t j, count;
+		pid_t owner;
+
+		owner = fork();
+		if (!owner) {
+			struct mtrace_setup setup = setup_of(MIB(4), 8, 1);
+			struct session s;
+			uint64_t id;
+
+			setup.flags = MTRACE_SETUP_FLAGS_ALL;
+			session_open(&s, setup);
+			for (j = 0; j < 4; j++)
+				must_attach(&s, load->tids[j]);
+			must_start(&s);
+			load->done = 0;
+			load->go++;
+			for (;;) {
+				free(snapshot_regions(&s, &id, &count));
+				must_release(&s, id);
+				load->progress[7]++;
+			}
+		}
+		WAIT_FOR(load->progress[7] >= 3);
+		kill(i & 1 ? owner : load->pid, SIGKILL);
+		kill(i & 1 ? load->pid : owner, SIGKILL);
+		waitpid(owner, NULL, 0);
+		load_end(load);
+		check_msrs_as(&before);
+	}
+}
+
+static long perf_open(pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = pmu_type(),
+		.disabled = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, pid, cpu, -1, 0);
+}
+
+TEST(perf_is_kept_out)
+{
+	struct mtrace_setup setup = setup_of(MIB(1), 1, 1);
+	struct session s;
+	int cpu;
+	long fd;
+
+	CHECK(pmu_type(), "the kernel has no PMU intel_pt");
+	session_open(&s, setup);
+	CHECK_ERRNO(perf_open(0, -1), EBUSY);
+	for (cpu = 0; cpu < nr_cpus(); cpu++)
+		CHECK_ERRNO(perf_open(-1, cpu), EBUSY);
+	session_close(&s);
+	CHECK_ERRNO(fd = perf_open(0, -1), 0);
+	close(fd);
+}
+
+TEST(perf_was_first)
+{
+	struct mtrace_setup setup = setup_of(MIB(1), 1, 1);
+	long by_task, by_cpu;
+	int fd = open_device();
+
+	CHECK_ERRNO(by_task = perf_open(0, -1), 0);
+	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), EBUSY);
+	close(by_task);
+	CHECK_ERRNO(by_cpu = perf_open(-1, nr_cpus() - 1), 0);
+	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), EBUSY);
+	/* On the CPUs before that one the reservation is undone. */
+	CHECK_EQ(must_status(fd).regions_free, 0);
+	close(by_cpu);
+	CHECK_ERRNO(by_task = perf_open(0, -1), 0);
+	close(by_task);
+	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), 0);
+}
+
+/* Who does not tell the PMU does not reserve; who comes later and does, does. */
+TEST(perf_is_kept_out_later)
+{
+	struct mtrace_setup setup = setup_of(MIB(1), 1, 1);
+	struct session first, second;
+	long fd;
+
+	setup.pmu_type = 0;
+	session_open(&first, setup);
+	CHECK_ERRNO(fd = perf_open(0, -1), 0);
+	close(fd);
+	setup.pmu_type = pmu_type();
+	session_open(&second, setup);
+	CHECK_ERRNO(perf_open(0, -1), EBUSY);
+	session_close(&second);
+	session_close(&first);
+	CHECK_ERRNO(fd = perf_open(0, -1), 0);
+	close(fd);
+}
+
+static int run_command(const char *command, const char *argument)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, 2);
+		execlp(command, command, argument, NULL);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(module_is_in_use)
+{
+	struct session s;
+	int fd = open_device();
+
+	CHECK_ERRNO(syscall(SYS_delete_module, "mtrace", O_NONBLOCK), EAGAIN);
+	close(fd);
+	session_open(&s, setup_of(MIB(1), 1, 1));
+	close(s.fd);
+	/* The mapping holds the session as well. */
+	CHECK_ERRNO(syscall(SYS_delete_module, "mtrace", O_NONBLOCK), EAGAIN);
+	munmap((void *)s.map, MIB(1));
+	CHECK_EQ(access("/dev/mtrace", F_OK), 0);
+}
+
+TEST(module_comes_and_goes)
+{
+	const char *module = getenv("MTRACE_KO");
+	struct msrs before;
+	int i;
+
+	CHECK(module, "MTRACE_KO does not say where mtrace.ko is");
+	read_msrs(&before);
+	for (i = 0; i < 20; i++) {
+		struct load *load = load_spawn(1, work_calls);
+		struct mtrace_region *regions;
+		struct pt_stats stats;
+		struct session s;
+		uint64_t id;
+		uint32_t count;
+
+		CHECK_ERRNO(syscall(SYS_delete_module, "mtrace", O_NONBLOCK),
+			    0);
+		CHECK_ERRNO(access("/dev/mtrace", F_OK), ENOENT);
+		CHECK_EQ(run_command("insmod", module), 0);
+		/* Once in a while with something to undo. */
+		if (i % 4 == 0) {
+			session_open(&s, setup_of(MIB(4), 1, 1));
+			must_attach(&s, load->pid);
+			must_start(&s);
+			load_round(load);
+			regions = snapshot_regions(&s, &id, &count);
+			pt_read(&s, regions, (uintptr_t)load_target, &stats);
+			CHECK_EQ(stats.hits, WORK_CALLS);
+			session_close(&s);
+		}
+		load_end(load);
+		check_msrs_as(&before);
+	}
+}
+
+static void set_online(int cpu, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
+		 cpu);
+	if (!write_text(path, online ? "1" : "0"))
+		FAIL("%s: %s", path, strerror(errno));
+}
+
+static void work_calls_unpinned(struct load *load, uint32_t index)
+{
+	uint32_t i;
+
+	for (i = 0; i < 100 || !load->stop; i++) {
+		load_run(200);
+		load->progress[index]++;
+	}
+}
+
+/* The last CPU goes and comes back while two threads are traced. */
+TEST(cpus_come_and_go)
+{
+	struct load *load = load_spawn(2, work_calls_unpinned);
+	struct mtrace_region *regions;
+	int last = nr_cpus() - 1;
+	struct pt_stats stats;
+	struct msrs before;
+	struct session s;
+	uint32_t count, i, round;
+	uint64_t id, seen[2];
+	long fd;
+
+	CHECK(last > 0, "it takes two CPUs");
+	read_msrs(&before);
+	session_open(&s, setup_of(MIB(1), 2, 1));
+	for (i = 0; i < 2; i++)
+		must_attach(&s, load->tids[i]);
+	must_start(&s);
+	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	for (round = 0; round < 6; round++) {
+		set_online(last, round & 1);
+		for (i = 0; i < 2; i++)
+			seen[i] = load->progress[i];
+		WAIT_FOR(load->progress[0] > seen[0] + 2 &&
+			 load->progress[1] > seen[1] + 2);
+		regions = snapshot_regions(&s, &id, &count);
+		CHECK_EQ(count, 2);
+		for (i = 0; i < 2; i++) {
+			pt_read(&s, &regions[i], (uintptr_t)load_target,
+				&stats);
+			CHECK(stats.hits, "a thread is not traced");
+			if (!(round & 1))
+				CHECK(regions[i].cpu != (uint32_t)last,
+				      "a thread ran on a CPU that is offline");
+		}
+		must_release(&s, id);
+		/* perf is kept out of a CPU that comes back, too. */
+		if (round & 1) {
+			CHECK_ERRNO(fd = perf_open(-1, last), EBUSY);
+			close(fd);
+		}
+	}
+	CHECK_EQ(must_status(s.fd).errors, 0);
+	load_end(load);
+	session_close(&s);
+	check_msrs_as(&before);
+}
+
+/* A CPU goes while the session is closed and opened: none is left claimed. */
+TEST(cpus_go_while_sessions_end)
+{
+	int last = nr_cpus() - 1, i;
+	struct msrs before;
+	struct session s;
+
+	CHECK(last > 0, "it takes two CPUs");
+	read_msrs(&before);
+	for (i = 0; i < 4; i++) {
+		session_open(&s, setup_of(MIB(1), 1, 1));
+		set_online(last, false);
+		if (i & 1)
+			set_online(last, true);
+		session_close(&s);
+		if (!(i & 1))
+			set_online(last, true);
+		check_msrs_as(&before);
+		CHECK_ERRNO(close(perf_open(-1, last)), 0);
+	}
+}
