@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces one program with Linux's own intel_pt driver: user code only, from
- * exec to exit. Runs in the emulated machine.
+ * Traces one program with Linux's own intel_pt driver, from exec to exit: user
+ * code, and with -k what the kernel does for it. Runs in the emulated machine.
  *
- *	perf_pt [-c OPTION,…] [-a MiB] [-p CPU] -o PREFIX PROGRAM [ARG…]
+ *	perf_pt [-k] [-c OPTION,…] [-a MiB] [-p CPU] -o PREFIX PROGRAM [ARG…]
  *
  * OPTION: tsc, mtc, cyc, noretcomp, mtc_period=N, cyc_thresh=N, psb_period=N
  *
@@ -18,6 +18,7 @@
  *
  * Exit status: 0, or 1 if the trace is incomplete or could not be made.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -45,6 +46,7 @@ static size_t aux_size = 16 << 20;
 static struct perf_event_mmap_page *page;
 static uint8_t *aux;
 static FILE *trace;
+static bool with_kernel;
 
 static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
 {
@@ -141,38 +143,105 @@ static pid_t start_stopped(char **argv, int cpu)
 	die("%s: %s", argv[0], strerror(errno));
 }
 
-static void write_image(pid_t pid)
+static void write_section(FILE *out, int mem, uint64_t offset, uint64_t start, uint64_t size)
 {
-	FILE *maps, *out = create("image");
-	char path[64], line[4096];
-	uint8_t *buf = NULL;
+	const uint64_t header[2] = { start, size };
+	uint8_t *buf = malloc(size);
+
+	if (!buf || pread(mem, buf, size, offset) != (ssize_t)size)
+		die("cannot read the code at %lx", start);
+	fwrite(header, sizeof(header), 1, out);
+	fwrite(buf, 1, size, out);
+	free(buf);
+}
+
+static FILE *open_read(const char *path)
+{
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		die("%s: %s", path, strerror(errno));
+	return f;
+}
+
+static void write_user(FILE *out, pid_t pid)
+{
+	char path[64], line[4096], perm[5];
+	uint64_t start, end;
+	FILE *maps;
 	int mem;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	mem = open(path, O_RDONLY);
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "r");
-	if (!maps || mem < 0)
-		die("%s: %s", path, strerror(errno));
-
+	maps = open_read(path);
 	while (fgets(line, sizeof(line), maps)) {
-		uint64_t header[2], start, end;
-		char perm[5];
-
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, perm) != 3 ||
-		    perm[2] != 'x' || strstr(line, "[vsyscall]"))
-			continue;
-		header[0] = start;
-		header[1] = end - start;
-		buf = realloc(buf, header[1]);
-		if (pread(mem, buf, header[1], start) != (ssize_t)header[1])
-			die("cannot read %lx-%lx of the program", start, end);
-		fwrite(header, sizeof(header), 1, out);
-		fwrite(buf, 1, header[1], out);
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, perm) == 3 &&
+		    perm[2] == 'x' && !strstr(line, "[vsyscall]"))
+			write_section(out, mem, start, start, end - start);
 	}
-	free(buf);
 	fclose(maps);
 	close(mem);
+}
+
+/* Part of the kernel's memory, through the segments of /proc/kcore. */
+static void write_kcore(FILE *out, uint64_t start, uint64_t end)
+{
+	static Elf64_Phdr phdr[64];
+	static int kcore = -1;
+	static Elf64_Ehdr ehdr;
+	int i;
+
+	if (kcore < 0) {
+		kcore = open("/proc/kcore", O_RDONLY);
+		if (pread(kcore, &ehdr, sizeof(ehdr), 0) != sizeof(ehdr) || ehdr.e_phnum > 64 ||
+		    pread(kcore, phdr, ehdr.e_phnum * sizeof(phdr[0]), ehdr.e_phoff) < 0)
+			die("/proc/kcore is unusable");
+	}
+	for (i = 0; i < ehdr.e_phnum; i++) {
+		if (phdr[i].p_type == PT_LOAD && start >= phdr[i].p_vaddr &&
+		    end <= phdr[i].p_vaddr + phdr[i].p_memsz) {
+			write_section(out, kcore, phdr[i].p_offset + start - phdr[i].p_vaddr,
+				      start, end - start);
+			return;
+		}
+	}
+	die("%lx is not in /proc/kcore", start);
+}
+
+/* The kernel patches itself: its memory is right, its file is not. */
+static void write_kernel(FILE *out)
+{
+	uint64_t addr, size, start = 0, end = 0;
+	char line[4096], name[256];
+	FILE *f = open_read("/proc/kallsyms");
+
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx %*c %255s", &addr, name) != 2)
+			continue;
+		if (!strcmp(name, "_stext"))
+			start = addr;
+		else if (!strcmp(name, "_etext"))
+			end = addr;
+	}
+	fclose(f);
+	write_kcore(out, start, end);
+
+	f = open_read("/proc/modules");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%255s %lu %*s %*s %*s %lx", name, &size, &addr) == 3)
+			write_kcore(out, addr, addr + size);
+	}
+	fclose(f);
+}
+
+static void write_image(pid_t pid)
+{
+	FILE *out = create("image");
+
+	write_user(out, pid);
+	if (with_kernel)
+		write_kernel(out);
 	finish(out);
 }
 
@@ -266,13 +335,17 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	attr.config = parse_config(NULL);
-	while ((opt = getopt(argc, argv, "+a:c:o:p:")) != -1) {
+	while ((opt = getopt(argc, argv, "+a:c:ko:p:")) != -1) {
 		switch (opt) {
 		case 'a':
 			aux_size = strtoull(optarg, NULL, 0) << 20;
 			break;
 		case 'c':
 			attr.config = parse_config(optarg);
+			break;
+		case 'k':
+			with_kernel = true;
+			attr.exclude_kernel = 0;
 			break;
 		case 'o':
 			prefix = optarg;
@@ -285,7 +358,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!prefix || optind == argc)
-		die("usage: perf_pt [-c OPTIONS] [-a MiB] [-p CPU] -o PREFIX PROGRAM…");
+		die("usage: perf_pt [-k] [-c OPTIONS] [-a MiB] [-p CPU] -o PREFIX PROGRAM…");
 	attr.type = pmu_type();
 
 	pid = start_stopped(argv + optind, cpu);
