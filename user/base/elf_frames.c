@@ -193,7 +193,7 @@ int mt_elf_frames(const struct mt_elf *elf, mt_elf_frame_fn fn, void *ctx)
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(elf->elf, names, sh.sh_name);
-		if (!name || strcmp(name, ".eh_frame"))
+		if (!name || strcmp(name, ".eh_frame") != 0)
 			continue;
 		data = elf_rawdata(scn, NULL);
 		if (!data || !data->d_buf)

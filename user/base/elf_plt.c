@@ -16,13 +16,21 @@
 
 struct slot {
 	uint64_t address;	/* of the GOT entry */
-	const char *name;
+	const char *name;	/* the symbol's, or one of @choosers */
+};
+
+/* An indirect function: a slot for it has no symbol, only this address. */
+struct chooser {
+	uint64_t address;
+	char *name;
+	unsigned int rank;	/* smaller is better */
 };
 
 struct plt {
 	const struct mt_elf *elf;
 	MT_ARRAY(struct slot) slots;		/* by address */
 	MT_ARRAY(const char *) pushed;		/* .rela.plt, by number; may be NULL */
+	MT_ARRAY(struct chooser) choosers;	/* by address, the best first */
 	uint64_t got;				/* what %ebx is in 32-bit PIC stubs */
 	mt_elf_symbol_fn fn;
 	void *ctx;
@@ -43,6 +51,52 @@ static const char *slot_name(const struct plt *plt, uint64_t address)
 		return NULL;
 	slot = bsearch(&key, plt->slots.data, plt->slots.count, sizeof(key), by_address);
 	return slot ? slot->name : NULL;
+}
+
+static int add_chooser(void *ctx, const struct mt_elf_symbol *symbol)
+{
+	struct plt *plt = ctx;
+	struct chooser chooser = { .address = symbol->value };
+	int err;
+
+	if (symbol->type != MT_ELF_IFUNC)
+		return 0;
+	chooser.rank = 4 * (unsigned int)strspn(symbol->name, "_") + (unsigned int)symbol->binding;
+	chooser.name = strdup(symbol->name);
+	if (!chooser.name)
+		return -ENOMEM;
+	err = mt_array_push(&plt->choosers, chooser);
+	if (err)
+		free(chooser.name);
+	return err;
+}
+
+static int by_chooser(const void *a, const void *b)
+{
+	const struct chooser *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static const char *chooser_name(const struct plt *plt, uint64_t address)
+{
+	size_t low = 0, high = plt->choosers.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (plt->choosers.data[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == plt->choosers.count || plt->choosers.data[low].address != address)
+		return NULL;
+	return plt->choosers.data[low].name;
 }
 
 /* Name of symbol @index of the table in section @table; NULL where it has none. */
@@ -71,6 +125,12 @@ static bool names_slot(unsigned long type)
 	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
 }
 
+/* i386 has the address in the slot itself, which is not worth reading. */
+static bool is_irelative(const struct plt *plt, unsigned long type)
+{
+	return type == R_X86_64_IRELATIVE && !mt_elf_is_32bit(plt->elf);
+}
+
 static int read_relocs(struct plt *plt, Elf_Scn *scn, const GElf_Shdr *sh, bool is_plt)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -93,11 +153,14 @@ static int read_relocs(struct plt *plt, Elf_Scn *scn, const GElf_Shdr *sh, bool 
 				return -ENOEXEC;
 			rela.r_offset = rel.r_offset;
 			rela.r_info = rel.r_info;
+			rela.r_addend = 0;
 		}
 		slot.address = rela.r_offset;
 		slot.name = NULL;
 		if (names_slot(GELF_R_TYPE(rela.r_info)))
 			slot.name = symbol_name(plt->elf, sh->sh_link, GELF_R_SYM(rela.r_info));
+		else if (is_irelative(plt, GELF_R_TYPE(rela.r_info)))
+			slot.name = chooser_name(plt, (uint64_t)rela.r_addend);
 		err = is_plt ? mt_array_push(&plt->pushed, slot.name) : 0;
 		if (!err && slot.name)
 			err = mt_array_push(&plt->slots, slot);
@@ -208,7 +271,7 @@ static int visit_relocs(struct plt *plt, Elf_Scn *scn, const GElf_Shdr *sh, cons
 
 static int visit_stubs(struct plt *plt, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
-	if (strncmp(name, ".plt", 4) || !(sh->sh_flags & SHF_EXECINSTR) ||
+	if (strncmp(name, ".plt", 4) != 0 || !(sh->sh_flags & SHF_EXECINSTR) ||
 	    sh->sh_type != SHT_PROGBITS)
 		return 0;
 	return read_stubs(plt, scn, sh);
@@ -217,14 +280,22 @@ static int visit_stubs(struct plt *plt, Elf_Scn *scn, const GElf_Shdr *sh, const
 int mt_elf_plt_stubs(const struct mt_elf *elf, mt_elf_symbol_fn fn, void *ctx)
 {
 	struct plt plt = { .elf = elf, .fn = fn, .ctx = ctx };
+	size_t i;
 	int err;
 
-	err = each_section(&plt, visit_relocs);
+	err = mt_elf_symbols(elf, add_chooser, &plt);
+	if (plt.choosers.count)
+		qsort(plt.choosers.data, plt.choosers.count, sizeof(struct chooser), by_chooser);
+	if (err != -ENOMEM)
+		err = each_section(&plt, visit_relocs);
 	if (!err) {
 		if (plt.slots.count)
 			qsort(plt.slots.data, plt.slots.count, sizeof(struct slot), by_address);
 		err = each_section(&plt, visit_stubs);
 	}
+	for (i = 0; i < plt.choosers.count; i++)
+		free(plt.choosers.data[i].name);
+	mt_array_free(&plt.choosers);
 	mt_array_free(&plt.slots);
 	mt_array_free(&plt.pushed);
 	return err;

@@ -45,7 +45,7 @@ static int read_notes(struct mt_elf *elf, const GElf_Phdr *ph)
 		const unsigned char *bytes = data->d_buf;
 
 		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
-		    memcmp(bytes + name, "GNU", sizeof("GNU")) || !note.n_descsz)
+		    memcmp(bytes + name, "GNU", sizeof("GNU")) != 0 || !note.n_descsz)
 			continue;
 		elf->build_id = hex_of(bytes + desc, note.n_descsz);
 		if (!elf->build_id)

@@ -181,8 +181,9 @@ static int decode_snapshot(struct job *job, size_t index)
 	int err;
 
 	if (info->nr_unswitched)
-		mt_warn("snapshot %" PRIu64 ": %" PRIu32 " thread%s missing: the buffer had no room",
-			info->number, info->nr_unswitched, info->nr_unswitched == 1 ? " is" : "s are");
+		mt_warn("snapshot %" PRIu64 ": %" PRIu32 " thread%s missing: "
+			"the buffer had no room", info->number, info->nr_unswitched,
+			info->nr_unswitched == 1 ? " is" : "s are");
 	err = mt_output_snapshot(job->output, info);
 	for (i = 0; i < info->nr_threads && !err; i++) {
 		for (before = 0; before < i; before++)
@@ -235,7 +236,7 @@ static void summarize(const struct totals *totals, uint64_t snapshots)
 		if (stats->errors)
 			to += sprintf(to, "%s error%s", number(stats->errors, text[1]),
 				      plural(stats->errors));
-		strcpy(to, ")");
+		sprintf(to, ")");
 	}
 	mt_info("%s snapshot%s, %s thread%s: %s call%s, %s slice%s, %s",
 		number(snapshots, text[0]), plural(snapshots),
@@ -286,7 +287,8 @@ int mt_cmd_decode_files(const char *recording, const char *const *outputs, size_
 		return err;
 	job.meta = mt_recording_meta(job.rec);
 	if (!job.meta->tsc_khz) {
-		mt_error("%s: meta.json does not tell the frequency of the TSC (tsc_khz)", recording);
+		mt_error("%s: meta.json does not tell the frequency of the TSC (tsc_khz)",
+			 recording);
 		err = -EINVAL;
 		goto out_recording;
 	}

@@ -19,13 +19,21 @@
  */
 #define KEEP_BYTES	(1ULL << 30)
 
+struct known_object {
+	struct mt_object *object;
+	char *image;			/* of the recording, NULL: its file */
+};
+
+struct known_place {
+	struct mt_placed *placed;
+};
+
 struct mt_image_cache {
 	mt_image_path_fn path;
 	void *path_ctx;
 	struct pt_image_section_cache *sections;
-	MT_ARRAY(struct mt_object *) objects;
-	MT_ARRAY(char *) images;		/* of objects, by index; NULL: its file */
-	MT_ARRAY(struct mt_placed *) placed;
+	MT_ARRAY(struct known_object) objects;
+	MT_ARRAY(struct known_place) places;
 };
 
 /* One map. */
@@ -78,15 +86,14 @@ void mt_image_cache_free(struct mt_image_cache *cache)
 	if (!cache)
 		return;
 	pt_iscache_free(cache->sections);
-	for (i = 0; i < cache->placed.count; i++)
-		mt_placed_free(cache->placed.data[i]);
-	for (i = 0; i < cache->objects.count; i++)
-		mt_object_close(cache->objects.data[i]);
-	for (i = 0; i < cache->images.count; i++)
-		free(cache->images.data[i]);
-	mt_array_free(&cache->placed);
+	for (i = 0; i < cache->places.count; i++)
+		mt_placed_free(cache->places.data[i].placed);
+	for (i = 0; i < cache->objects.count; i++) {
+		mt_object_close(cache->objects.data[i].object);
+		free(cache->objects.data[i].image);
+	}
+	mt_array_free(&cache->places);
 	mt_array_free(&cache->objects);
-	mt_array_free(&cache->images);
 	free(cache);
 }
 
@@ -100,47 +107,43 @@ static int get_object(struct mt_image_cache *cache, const struct mt_map *map,
 		      const struct mt_object **out)
 {
 	const char *name = map->path && map->path[0] ? map->path : "[anonymous]";
-	struct mt_object *object;
-	char *path = NULL, *image = NULL;
+	struct known_object known = { 0 };
+	char *path = NULL;
 	size_t i;
 	int err;
 
 	for (i = 0; i < cache->objects.count; i++) {
-		object = cache->objects.data[i];
-		if (!strcmp(object->name, name) &&
-		    same_text(object->build_id, map->build_id) &&
-		    same_text(cache->images.data[i], map->image)) {
-			*out = object;
+		const struct known_object *k = &cache->objects.data[i];
+
+		if (!strcmp(k->object->name, name) &&
+		    same_text(k->object->build_id, map->build_id) &&
+		    same_text(k->image, map->image)) {
+			*out = k->object;
 			return 0;
 		}
 	}
 	if (map->image) {
-		image = strdup(map->image);
+		known.image = strdup(map->image);
 		path = cache->path ? cache->path(cache->path_ctx, map->image) : NULL;
-		if (!image || !path) {
+		if (!known.image || !path) {
 			err = -ENOMEM;
 			goto err_free;
 		}
 	}
-	err = mt_object_open(name, map->build_id, path, &object);
+	err = mt_object_open(name, map->build_id, path, &known.object);
 	if (err)
 		goto err_free;
-	err = mt_array_push(&cache->images, image);
+	err = mt_array_push(&cache->objects, known);
 	if (err)
 		goto err_close;
-	err = mt_array_push(&cache->objects, object);
-	if (err) {
-		cache->images.count--;
-		goto err_close;
-	}
 	free(path);
-	*out = object;
+	*out = known.object;
 	return 0;
 
 err_close:
-	mt_object_close(object);
+	mt_object_close(known.object);
 err_free:
-	free(image);
+	free(known.image);
 	free(path);
 	return err;
 }
@@ -152,12 +155,13 @@ err_free:
 static int get_placed(struct mt_image_cache *cache, const struct mt_object *object,
 		      uint64_t bias, const struct mt_map *map, struct mt_placed **out)
 {
-	struct mt_placed *placed;
+	struct known_place place;
 	size_t i;
 	int err;
 
-	for (i = 0; i < cache->placed.count; i++) {
-		placed = cache->placed.data[i];
+	for (i = 0; i < cache->places.count; i++) {
+		struct mt_placed *placed = cache->places.data[i].placed;
+
 		if (placed->object == object && placed->bias == bias &&
 		    (object->is_elf || (placed->hole_start == map->start &&
 					placed->hole_end == map->end))) {
@@ -165,15 +169,15 @@ static int get_placed(struct mt_image_cache *cache, const struct mt_object *obje
 			return 0;
 		}
 	}
-	err = mt_placed_new(object, bias, map->start, map->end, &placed);
+	err = mt_placed_new(object, bias, map->start, map->end, &place.placed);
 	if (err)
 		return err;
-	err = mt_array_push(&cache->placed, placed);
+	err = mt_array_push(&cache->places, place);
 	if (err) {
-		mt_placed_free(placed);
+		mt_placed_free(place.placed);
 		return err;
 	}
-	*out = placed;
+	*out = place.placed;
 	return 0;
 }
 

@@ -145,7 +145,7 @@ static int open_mapped(struct mt_object *object)
 
 	if (object->name[0] != '/')
 		return 0;
-	if (!object->build_id || len <= tail || strcmp(object->name + len - tail, DELETED))
+	if (!object->build_id || len <= tail || strcmp(object->name + len - tail, DELETED) != 0)
 		return open_file(object, object->name);
 	path = strndup(object->name, len - tail);
 	if (!path)

@@ -29,7 +29,7 @@ int mt_placed_new(const struct mt_object *object, uint64_t bias, uint64_t start,
 		placed->hole_end = symbols->end + bias;
 	}
 	placed->functions = calloc(symbols->symbols.count + 1, sizeof(*placed->functions));
-	placed->holes = calloc(symbols->spans.count + 1, sizeof(*placed->holes));
+	placed->holes = calloc(symbols->spans.count + 1, sizeof(struct mt_function *));
 	if (!placed->functions || !placed->holes) {
 		mt_placed_free(placed);
 		return -ENOMEM;

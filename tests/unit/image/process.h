@@ -114,7 +114,8 @@ struct process {
 	struct mt_code code;
 };
 
-static inline void map_file(struct process *p, const char *path, uint64_t bias, const char *build_id)
+static inline void map_file(struct process *p, const char *path, uint64_t bias,
+			    const char *build_id)
 {
 	struct mt_elf *elf;
 	size_t i;
@@ -130,9 +131,11 @@ static inline void map_file(struct process *p, const char *path, uint64_t bias, 
 			.end = ((load->vaddr + load->mem_size + 0xfff) & ~0xfffULL) + bias,
 			.offset = load->offset & ~0xfffULL,
 			.path = strdup(path),
-			.build_id = build_id ? strdup(build_id) :
-				    mt_elf_build_id(elf) ? strdup(mt_elf_build_id(elf)) : NULL,
 		};
+		if (!build_id)
+			build_id = mt_elf_build_id(elf);
+		if (build_id)
+			p->maps[p->count - 1].build_id = strdup(build_id);
 	}
 	mt_elf_close(elf);
 }

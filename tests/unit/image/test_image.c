@@ -32,8 +32,8 @@ static int setup(void **state)
 		   "    \"versioned_1: ret\\n.size versioned_1, 1\\n\"\n"
 		   "    \".symver versioned_1, versioned@@V1\\n\");\n");
 	write_file("map", "V1 { global: *; };\n");
-	assert_int_equal(shell("cd %s && gcc -O1 -fPIC -shared -Wl,--build-id -Wl,--version-script=map "
-			       "-o lib.so lib.c", dir), 0);
+	assert_int_equal(shell("cd %s && gcc -O1 -fPIC -shared -Wl,--build-id "
+			       "-Wl,--version-script=map -o lib.so lib.c", dir), 0);
 	assert_int_equal(shell("cd %s && gcc -O1 -fPIC -shared -fcf-protection -Wl,-z,ibtplt "
 			       "-Wl,-z,lazy -Wl,--build-id -o ibt.so lib.c 2>/dev/null || "
 			       "cp lib.so ibt.so", dir), 0);
@@ -172,6 +172,37 @@ static void check_plt(const char *path, unsigned int at_least)
 	}
 	pclose(f);
 	assert_true(count >= at_least);
+	stop(&p);
+}
+
+/* A call of an indirect function from within its own library, as libc does. */
+static void test_indirect_plt(void **state)
+{
+	struct process p = { 0 };
+	unsigned long address;
+	char line[512] = "";
+	FILE *f;
+
+	(void)state;
+	write_file("ifunc.c",
+		   "static int a(void) { return 1; }\n"
+		   "static void *choose(void) { return a; }\n"
+		   "__attribute__((visibility(\"protected\"))) int chosen(void)\n"
+		   "\t__attribute__((ifunc(\"choose\")));\n"
+		   "int __chosen(void) __attribute__((weak, alias(\"chosen\")));\n"
+		   "int call(void) { return chosen() + 1; }\n");
+	assert_int_equal(shell("cd %s && gcc -O1 -fPIC -shared -o ifunc.so ifunc.c", dir), 0);
+	f = lines("objdump -d %s | sed -n 's/^\\([0-9a-f]*\\) <[*]ABS[*].*@plt>:/\\1/p'",
+		  lib("ifunc.so"));
+	if (!fgets(line, sizeof(line), f))
+		print_message("the linker made no such stub\n");
+	pclose(f);
+	if (!line[0])
+		skip();
+	address = strtoul(line, NULL, 16);
+	map_file(&p, lib("ifunc.so"), BIAS, NULL);
+	start(&p);
+	assert_string_equal(find(&p, BIAS + address)->name, "chosen@plt");
 	stop(&p);
 }
 
@@ -402,7 +433,8 @@ static void test_debug_file(void **state)
 	FILE *f;
 
 	(void)state;
-	f = lines("readelf -n %s | sed -n 's/.*Build ID: \\(..\\)\\(.*\\)/\\1 \\2/p'", lib("lib.so"));
+	f = lines("readelf -n %s | sed -n 's/.*Build ID: \\(..\\)\\(.*\\)/\\1 \\2/p'",
+		  lib("lib.so"));
 	assert_int_equal(fscanf(f, "%2s %511s", root, file), 2);
 	pclose(f);
 	at = address_of(lib("lib.so"), "hidden");
@@ -497,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_sizes_and_holes),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_plt),
+		cmocka_unit_test(test_indirect_plt),
 		cmocka_unit_test(test_real_files),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_build_id),
