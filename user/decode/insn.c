@@ -67,14 +67,12 @@ static struct mt_insn direct(struct reader *r, enum mt_insn_kind kind, size_t im
 	struct mt_insn insn = plain(r, kind, immediate);
 	const uint8_t *p = r->bytes + r->pos;
 	int16_t word;
-	int8_t byte;
 
 	if (insn.kind == MT_INSN_OTHER)
 		return insn;
 	insn.direct = true;
 	if (immediate == 1) {
-		memcpy(&byte, p, sizeof(byte));
-		insn.displacement = byte;
+		insn.displacement = (*p ^ 0x80) - 0x80;	/* its sign extended */
 	} else if (immediate == 2) {
 		memcpy(&word, p, sizeof(word));
 		insn.displacement = word;
