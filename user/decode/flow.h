@@ -20,7 +20,8 @@ enum mt_flow_kind {
 	MT_FLOW_FAR_CALL,	/* syscall, int n ... at .from; .to in scope, or 0 */
 	MT_FLOW_FAR_RETURN,	/* sysret, iret ... at .from to .to */
 	MT_FLOW_ASYNC,		/* interrupt or exception before .from ran; .to in scope */
-	MT_FLOW_DISABLE,	/* tracing stopped at .from (see the flags) */
+	MT_FLOW_DISABLE,	/* tracing stopped at .from (see the flags), on the way to
+				 * .to where that is known (a filter), else 0 */
 	MT_FLOW_ENABLE,		/* tracing began again at .to */
 	MT_FLOW_GAP,		/* from here to the next START nothing is known */
 	MT_FLOW_END,		/* the trace's last known instruction is at .from */
@@ -40,7 +41,8 @@ struct mt_flow {
 				 * the first timing packet */
 	uint64_t from;
 	uint64_t to;
-	uint64_t next;		/* CALL: address behind the call instruction */
+	uint64_t next;		/* CALL, FAR_CALL and a DISABLE by one of these: address
+				 * behind the instruction */
 	uint64_t offset;	/* of the nearest packet in the thread's bytes */
 	uint32_t insns;		/* executed since the event before, this one's included */
 	uint16_t kind;		/* enum mt_flow_kind */
