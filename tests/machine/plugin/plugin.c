@@ -40,7 +40,7 @@ static void write_stats(FILE *f, const struct vcpu *v)
 		c->ret_compressed, v->pmis);
 }
 
-static void on_exit_(void *udata)
+static void write_results(void *udata)
 {
 	FILE *stats = stats_path ? fopen(stats_path, "w") : NULL;
 	unsigned int i;
@@ -53,6 +53,7 @@ static void on_exit_(void *udata)
 			continue;
 		if (stats)
 			write_stats(stats, v);
+		/* QEMU has stopped the vCPUs. */
 		if (v->pclog)
 			pclog_close(v->pclog);
 		v->pclog = NULL;
@@ -112,6 +113,6 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 	qemu_plugin_register_vcpu_discon_cb(id, QEMU_PLUGIN_DISCON_ALL,
 					    translate_discontinuity, NULL);
 	qemu_plugin_register_flush_cb(id, translate_flush, NULL);
-	qemu_plugin_register_atexit_cb(id, on_exit_, NULL);
+	qemu_plugin_register_atexit_cb(id, write_results, NULL);
 	return 0;
 }
