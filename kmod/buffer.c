@@ -12,6 +12,7 @@
 #include <linux/io.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -27,6 +28,21 @@
  * OOM killer, no warning. Debuggers of kernels ask for large buffers.
  */
 #define MT_GFP	(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
+
+static unsigned int chunk_order = MT_CHUNK_ORDER_MAX;
+module_param(chunk_order, uint, 0444);
+MODULE_PARM_DESC(chunk_order,
+		 "Largest piece of memory to ask for, in pages as a power of two (0 to 10, default 10)");
+
+/**
+ * mt_buffer_chunk_order - the largest piece that is asked of the page allocator
+ *
+ * Return: its size in pages, as a power of two.
+ */
+unsigned int mt_buffer_chunk_order(void)
+{
+	return min_t(unsigned int, chunk_order, MT_CHUNK_ORDER_MAX);
+}
 
 /* How often the memory that is left is looked at again while it is taken. */
 #define MT_RECHECK_PAGES	(SZ_16M >> PAGE_SHIFT)
@@ -177,7 +193,7 @@ int mt_buffer_alloc(struct mt_buffer *buffer, u64 size, u64 region_size,
 {
 	unsigned long per_region = region_size >> PAGE_SHIFT;
 	unsigned int order = min_t(unsigned int, ilog2(per_region),
-				   MT_CHUNK_ORDER);
+				   mt_buffer_chunk_order());
 	u64 nr_pages = size >> PAGE_SHIFT;
 	u64 nr_regions = nr_pages / per_region;
 	u64 avail = buffer_pages_available();

@@ -12,8 +12,8 @@
 
 struct page;
 
-/* The largest piece that is asked of the page allocator: 4 MiB. */
-#define MT_CHUNK_ORDER	10
+/* What the page allocator has at most: 4 MiB. */
+#define MT_CHUNK_ORDER_MAX	10
 
 #define MT_CANARY_SIZE	16
 
@@ -57,6 +57,7 @@ struct mt_buffer {
 	u32 nr_free;
 };
 
+unsigned int mt_buffer_chunk_order(void);
 int mt_buffer_alloc(struct mt_buffer *buffer, u64 size, u64 region_size,
 		    u64 *available);
 void mt_buffer_free(struct mt_buffer *buffer);

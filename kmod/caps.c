@@ -178,7 +178,7 @@ int __init mt_caps_init(void)
 	if (mt_caps_get(MT_CAP_TOPA_MULTI))
 		caps->max_region_size = BIT_ULL(boot_cpu_data.x86_phys_bits);
 	else
-		caps->max_region_size = PAGE_SIZE << MT_CHUNK_ORDER;
+		caps->max_region_size = PAGE_SIZE << mt_buffer_chunk_order();
 
 	caps->trace_flags = MTRACE_TRACE_USER | MTRACE_TRACE_KERNEL |
 			    MTRACE_TRACE_TSC | MTRACE_TRACE_NORETCOMP;

@@ -3,8 +3,11 @@
  * Hooks into the scheduler
  *
  * Owns the tracepoints' probes and decides nothing: each hands over to the
- * thread or the session that it finds. They are in place only while a session
- * is set up, so that the module costs nothing while it is merely loaded.
+ * thread or the session that it finds. They are put in place for the first
+ * session, so that the module costs nothing while it is merely loaded, and stay
+ * until it is unloaded: to put them in or out patches the scheduler's code,
+ * which interrupts every CPU several times, and that at the beginning and end
+ * of each session would disturb the machine more than what they cost.
  *
  * The tracepoints' symbols are not exported; they are found by name.
  */
@@ -64,7 +67,7 @@ static struct {
 };
 
 static DEFINE_MUTEX(mt_hooks_mutex);
-static unsigned int mt_hooks_users;
+static bool mt_hooks_in_place;
 
 static void __init hooks_match(struct tracepoint *tp, void *unused)
 {
@@ -119,32 +122,30 @@ static int hooks_register(void)
 }
 
 /**
- * mt_hooks_get - have the hooks in place for a session
+ * mt_hooks_want - have the hooks in place
  *
  * Return: 0 or a negative error.
  */
-int mt_hooks_get(void)
+int mt_hooks_want(void)
 {
 	int ret = 0;
 
 	mutex_lock(&mt_hooks_mutex);
-	if (!mt_hooks_users)
+	if (!mt_hooks_in_place)
 		ret = hooks_register();
 	if (!ret)
-		mt_hooks_users++;
+		mt_hooks_in_place = true;
 	mutex_unlock(&mt_hooks_mutex);
 	return ret;
 }
 
 /**
- * mt_hooks_put - give up what mt_hooks_get() gave
+ * mt_hooks_exit - remove the hooks
  *
- * When the last session gives up no probe runs any more on return.
+ * No probe runs any more on return.
  */
-void mt_hooks_put(void)
+void mt_hooks_exit(void)
 {
-	mutex_lock(&mt_hooks_mutex);
-	if (!--mt_hooks_users)
+	if (mt_hooks_in_place)
 		hooks_unregister(ARRAY_SIZE(mt_hooks));
-	mutex_unlock(&mt_hooks_mutex);
 }

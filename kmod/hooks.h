@@ -3,7 +3,7 @@
 #define _MT_HOOKS_H
 
 int mt_hooks_init(void);
-int mt_hooks_get(void);
-void mt_hooks_put(void);
+int mt_hooks_want(void);
+void mt_hooks_exit(void);
 
 #endif /* _MT_HOOKS_H */

@@ -41,6 +41,7 @@ static void __exit mtrace_exit(void)
 {
 	mt_chardev_exit();
 	mt_cpu_exit();
+	mt_hooks_exit();
 }
 
 module_init(mtrace_init);

@@ -142,9 +142,10 @@ static int member_add(struct mt_session *session, struct task_struct *task)
 }
 
 /*
- * Take a thread out that is removed from the table and traced on no CPU. The
- * session's lock is held. Returns the task, whose reference is the caller's
- * now. A region that nothing was written to needs no cleaning.
+ * Take a thread out that is removed from the table and traced on no CPU, and
+ * whose region is named. The session's lock is held. Returns the task, whose
+ * reference is the caller's now. A region that nothing was written to needs no
+ * cleaning.
  */
 static struct task_struct *member_retire(struct mt_session *session,
 					 struct mt_thread *thread)
@@ -153,7 +154,6 @@ static struct task_struct *member_retire(struct mt_session *session,
 	struct mt_region *region = thread->region;
 
 	if (region->info.switches) {
-		mt_member_name(session, region, task);
 		region->info.flags |= MTRACE_REGION_EXITED;
 		region->info.end_tsc = rdtsc_ordered();
 		region->end = thread->out;
@@ -237,6 +237,7 @@ void mt_member_exit(struct task_struct *task)
 	if (thread && trace == &session->trace) {
 		if (thread == __this_cpu_read(mt_thread_cpu.running))
 			mt_thread_switch_out(thread);
+		mt_member_name(session, thread->region, task);
 		mt_thread_remove(thread);
 		gone = member_retire(session, thread);
 		clean = member_recycle(session);
@@ -274,6 +275,8 @@ static int member_detach(struct mt_session *session, struct task_struct *task)
 		raw_spin_unlock_irq(&session->lock);
 		return -ESRCH;
 	}
+	/* From here on the task may be reaped, and has no number then. */
+	mt_member_name(session, thread->region, task);
 	cpu = mt_thread_remove(thread);
 	raw_spin_unlock_irq(&session->lock);
 

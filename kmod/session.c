@@ -239,12 +239,12 @@ int mt_session_setup(struct mt_session *session, struct mtrace_setup *setup)
 	ret = mt_snapshot_alloc(session);
 	if (ret)
 		goto err_free_threads;
+	ret = mt_hooks_want();
+	if (ret)
+		goto err_free_snapshots;
 	ret = mt_cpu_get(setup->pmu_type);
 	if (ret)
 		goto err_free_snapshots;
-	ret = mt_hooks_get();
-	if (ret)
-		goto err_put_cpu;
 
 	setup->nr_regions = session->buffer.nr_regions;
 	session_read_clocks(setup);
@@ -254,8 +254,6 @@ int mt_session_setup(struct mt_session *session, struct mtrace_setup *setup)
 	smp_store_release(&session->ready, true);
 	return 0;
 
-err_put_cpu:
-	mt_cpu_put();
 err_free_snapshots:
 	mt_snapshot_free(session);
 err_free_threads:
@@ -309,9 +307,8 @@ void mt_session_destroy(struct mt_session *session)
 {
 	if (session->ready) {
 		mt_member_remove_all(session);
-		mt_hooks_put();
 		mt_cpu_put();
-		/* Other sessions' hooks may have found this one's threads. */
+		/* The hooks may have found this session's threads. */
 		synchronize_rcu();
 		cancel_work_sync(&session->cleaner);
 		mt_snapshot_free(session);

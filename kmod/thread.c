@@ -156,7 +156,7 @@ int mt_thread_add(struct mt_thread *thread, struct task_struct *task,
 		ret = other->trace == trace ? -EEXIST : -EBUSY;
 		goto out;
 	}
-	thread->task = task;
+	WRITE_ONCE(thread->task, task);
 	thread->trace = trace;
 	thread->fresh = NULL;
 	thread->cpu = -1;

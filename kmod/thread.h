@@ -93,8 +93,8 @@ mt_thread_bucket(const struct task_struct *task)
  * mt_thread_is_maybe - a cheap test that most untraced tasks fail
  * @task: the task
  *
- * Every context switch of the machine pays for this while a session is set
- * up. A bucket has a thread in it by chance only as often as there are traced
+ * Every context switch of the machine pays for this from the first session
+ * on. A bucket has a thread in it by chance only as often as there are traced
  * threads for each of the buckets.
  */
 static inline bool mt_thread_is_maybe(const struct task_struct *task)

@@ -240,20 +240,26 @@ TEST(perf_is_kept_out_later)
 	close(fd);
 }
 
-static int run_command(const char *command, const char *argument)
+static void remove_module(void)
 {
+	CHECK_ERRNO(syscall(SYS_delete_module, "mtrace", O_NONBLOCK), 0);
+	CHECK_ERRNO(access("/dev/mtrace", F_OK), ENOENT);
+}
+
+static void insert_module(const char *parameter)
+{
+	const char *module = getenv("MTRACE_KO");
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+	CHECK(module, "MTRACE_KO does not say where mtrace.ko is");
+	pid = fork();
 	if (!pid) {
-		int null = open("/dev/null", O_RDWR);
-
-		dup2(null, 2);
-		execlp(command, command, argument, NULL);
+		execlp("insmod", "insmod", module, parameter, NULL);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	CHECK_EQ(status, 0);
 }
 
 TEST(module_is_in_use)
@@ -273,11 +279,9 @@ TEST(module_is_in_use)
 
 TEST(module_comes_and_goes)
 {
-	const char *module = getenv("MTRACE_KO");
 	struct msrs before;
 	int i;
 
-	CHECK(module, "MTRACE_KO does not say where mtrace.ko is");
 	read_msrs(&before);
 	for (i = 0; i < 20; i++) {
 		struct load *load = load_spawn(1, work_calls);
@@ -287,10 +291,8 @@ TEST(module_comes_and_goes)
 		uint64_t id;
 		uint32_t count;
 
-		CHECK_ERRNO(syscall(SYS_delete_module, "mtrace", O_NONBLOCK),
-			    0);
-		CHECK_ERRNO(access("/dev/mtrace", F_OK), ENOENT);
-		CHECK_EQ(run_command("insmod", module), 0);
+		remove_module();
+		insert_module(NULL);
 		/* Once in a while with something to undo. */
 		if (i % 4 == 0) {
 			session_open(&s, setup_of(MIB(4), 1, 1));
@@ -305,6 +307,51 @@ TEST(module_comes_and_goes)
 		load_end(load);
 		check_msrs_as(&before);
 	}
+}
+
+/* With pieces of one page a table describes 2 MiB less a page of a region. */
+static void check_chained(uint64_t region, bool wraps)
+{
+	struct load *load = load_spawn(1, work_calls);
+	uint64_t id, one, i, rounds;
+	struct mtrace_region *regions;
+	struct pt_stats stats;
+	struct session s;
+	uint32_t count;
+
+	session_open(&s, setup_of(2 * region, 1, 1));
+	CHECK_EQ(s.setup.region_size, region);
+	must_attach(&s, load->pid);
+	must_start(&s);
+	/* What one round writes says how many fill it by so much. */
+	load_round(load);
+	regions = snapshot_regions(&s, &id, &count);
+	one = regions->valid;
+	must_release(&s, id);
+	rounds = region / one * (wraps ? 5 : 2) / 3;
+	CHECK(rounds > 4, "a round writes %lu bytes", one);
+	for (i = 0; i < rounds; i++)
+		load_round(load);
+	regions = snapshot_regions(&s, &id, &count);
+	CHECK_EQ(count, 1);
+	CHECK_EQ(regions->flags, wraps ? MTRACE_REGION_WRAPPED : 0);
+	pt_read(&s, regions, (uintptr_t)load_target, &stats);
+	if (!wraps)
+		CHECK_EQ(stats.hits, rounds * WORK_CALLS);
+	CHECK(regions->valid > region / 2, "only %#llx bytes", regions->valid);
+	session_close(&s);
+	load_end(load);
+}
+
+TEST(chained_tables)
+{
+	remove_module();
+	insert_module("chunk_order=0");
+	CHECK_EQ(read_number("/sys/module/mtrace/parameters/chunk_order"), 0);
+	check_chained(MIB(8), false);
+	check_chained(MIB(4), true);
+	remove_module();
+	insert_module(NULL);
 }
 
 static void set_online(int cpu, bool online)
@@ -396,4 +443,41 @@ TEST(cpus_go_while_sessions_end)
 		check_msrs_as(&before);
 		CHECK_ERRNO(close(perf_open(-1, last)), 0);
 	}
+}
+
+/*
+ * The machine goes to sleep, or tries to: the file system that its root is on
+ * refuses, after tracing was paused. Afterwards it goes on where it was.
+ */
+TEST(sleep_and_wake)
+{
+	struct load *load = load_spawn(1, work_spin);
+	struct mtrace_region *regions;
+	struct pt_stats stats;
+	struct session s;
+	uint32_t count;
+	uint64_t id, seen;
+
+	pin_to(0);
+	session_open(&s, setup_of(MIB(2), 1, 1));
+	must_attach(&s, load->pid);
+	must_start(&s);
+	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	WAIT_FOR(load->progress[0] > 10);
+	write_text("/sys/class/rtc/rtc0/wakealarm", "0");
+	CHECK(write_text("/sys/class/rtc/rtc0/wakealarm", "+5"),
+	      "no clock can wake the machine: %s", strerror(errno));
+	if (!write_text("/sys/power/state", "freeze"))
+		CHECK(errno == EOPNOTSUPP, "it cannot sleep: %s",
+		      strerror(errno));
+	/* What was traced before is not counted. */
+	must_release(&s, must_snapshot(&s).id);
+	seen = load->progress[0];
+	WAIT_FOR(load->progress[0] > seen + 10);
+	regions = snapshot_regions(&s, &id, &count);
+	CHECK_EQ(count, 1);
+	pt_read(&s, regions, (uintptr_t)load_target, &stats);
+	CHECK(stats.hits, "it is not traced any more");
+	CHECK_EQ(must_status(s.fd).errors, 0);
+	load_end(load);
 }
