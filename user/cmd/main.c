@@ -27,8 +27,8 @@ static void help(FILE *to)
 		"Processor Trace, and shows it as nested function calls with times.\n\n");
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fprintf(to, "\n  %-10s %s\n  %-10s %s\n\n", "--help", "show this help; COMMAND --help tells more",
-		"--version", "show the version");
+	fprintf(to, "\n  %-10s %s\n  %-10s %s\n\n", "--help",
+		"show this help; COMMAND --help tells more", "--version", "show the version");
 	fprintf(to, "Exit codes: %d done, %d failed, %d bad usage, %d nothing was recorded.\n",
 		MT_EXIT_DONE, MT_EXIT_FAILED, MT_EXIT_USAGE, MT_EXIT_NOTHING);
 }

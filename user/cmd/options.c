@@ -23,11 +23,20 @@ static const struct mt_option common_options[] = {
 	{ NULL, 0, NULL, NULL, 0 },
 };
 
-/* Calls for each option of the command and then for each common one. */
-#define for_each_option(opt, usage, pass)						\
-	for (int pass = 0; pass < 2; pass++)						\
-		for (const struct mt_option *opt = pass ? common_options : (usage)->options; \
-		     opt->name; opt++)
+/* The option behind @opt: the command's own in order, then the common ones; NULL ends. */
+static const struct mt_option *next_option(const struct mt_usage *usage,
+					   const struct mt_option *opt)
+{
+	opt = opt ? opt + 1 : usage->options;
+	if (opt->name)
+		return opt;
+	/* At the end of one table or of the other? */
+	for (const struct mt_option *common = common_options; common->name; common++) {
+		if (common + 1 == opt)
+			return NULL;
+	}
+	return common_options;
+}
 
 static void print_option(const struct mt_option *opt)
 {
@@ -54,8 +63,10 @@ static void print_option(const struct mt_option *opt)
 
 void mt_options_help(const struct mt_usage *usage)
 {
+	const struct mt_option *opt = NULL;
+
 	printf("usage: mtrace-user %s %s\n\n%s\n\n", usage->command, usage->args, usage->summary);
-	for_each_option(opt, usage, pass) {
+	while ((opt = next_option(usage, opt))) {
 		if (opt->help)
 			print_option(opt);
 	}
@@ -77,16 +88,16 @@ void mt_options_hint(const struct mt_usage *usage)
 static const struct mt_option *find_option(const struct mt_usage *usage, const char *name,
 					   size_t len, bool *rivals)
 {
-	const struct mt_option *found = NULL;
+	const struct mt_option *found = NULL, *opt = NULL;
 
 	*rivals = false;
-	for_each_option(opt, usage, pass) {
+	while ((opt = next_option(usage, opt))) {
 		if (strlen(opt->name) == len && !memcmp(opt->name, name, len))
 			return opt;
 		if (len == 1 && opt->letter == *name)
 			return opt;
 	}
-	for_each_option(opt, usage, pass) {
+	while ((opt = next_option(usage, opt))) {
 		if (!len || strncmp(opt->name, name, len))
 			continue;
 		if (found && found->key != opt->key) {
@@ -103,6 +114,7 @@ static void unknown_option(const struct mt_usage *usage, const char *arg, const 
 {
 	char typed[64];
 	const char *best = NULL;
+	const struct mt_option *opt = NULL;
 	unsigned int best_distance, distance;
 
 	if (rivals) {
@@ -112,7 +124,7 @@ static void unknown_option(const struct mt_usage *usage, const char *arg, const 
 	}
 	snprintf(typed, sizeof(typed), "%.*s", (int)len, name);
 	best_distance = mt_name_near(typed) + 1;
-	for_each_option(opt, usage, pass) {
+	while ((opt = next_option(usage, opt))) {
 		distance = mt_name_distance(typed, opt->name, best_distance);
 		if (opt->help && distance < best_distance) {
 			best_distance = distance;

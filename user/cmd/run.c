@@ -42,8 +42,10 @@ static const struct mt_option options[] = {
 	{ "trigger", 't', "SYMBOL", "take the snapshot when the function SYMBOL is called, in the\n"
 	  "program or in any library that it loads, in any thread\n"
 	  "(default: at the program's end, or at Ctrl-C)", KEY_TRIGGER },
-	{ "multi-snapshot", 0, NULL, "take a snapshot each time that SYMBOL is called", KEY_MULTI_SNAPSHOT },
-	{ "snapshot-size", 's', "SIZE", "bytes of trace to keep, of all threads together, e.g. 512K\n"
+	{ "multi-snapshot", 0, NULL, "take a snapshot each time that SYMBOL is called",
+	  KEY_MULTI_SNAPSHOT },
+	{ "snapshot-size", 's', "SIZE",
+	  "bytes of trace to keep, of all threads together, e.g. 512K\n"
 	  "or 8M; rounded up to a power of two (default: 4M, or 16M\n"
 	  "with --multi-thread)", KEY_SNAPSHOT_SIZE },
 	{ "multi-thread", 0, NULL, "trace all threads of the program; each gets an equal part of\n"
@@ -68,8 +70,8 @@ static const struct mt_usage usage = {
 	.command = "run",
 	.args = "[OPTION]... -- PROGRAM [ARG]...",
 	.summary = "Run PROGRAM under trace, and show what it executed just before the trigger.",
-	.details = "Sizes take K, M, G, T (powers of 1024). The trace is of user mode. Press Ctrl-C\n"
-		   "to take the snapshot and end the program.\n\n"
+	.details = "Sizes take K, M, G, T (powers of 1024). The trace is of user mode. Press\n"
+		   "Ctrl-C to take the snapshot and end the program.\n\n"
 		   "Exit codes: 0 done, 1 failed, 2 bad usage, 3 nothing was recorded.",
 	.options = options,
 };
@@ -171,12 +173,13 @@ static int check(const struct arguments *arguments, int nr_args)
 	const struct mt_session_wish *wish = &arguments->wish;
 
 	if (!nr_args) {
-		mt_error("run needs a program to run: mtrace-user %s %s", usage.command, usage.args);
+		mt_error("run needs a program to run: mtrace-user %s %s", usage.command,
+			 usage.args);
 		return -EINVAL;
 	}
 	if (wish->multi_snapshot && !wish->trigger) {
-		mt_error("--multi-snapshot needs a --trigger: without one there is one snapshot, at "
-			 "the program's end");
+		mt_error("--multi-snapshot needs a --trigger: without one there is one snapshot, "
+			 "at the program's end");
 		return -EINVAL;
 	}
 	if (wish->plan.threads && !wish->plan.multi_thread) {

@@ -85,8 +85,9 @@ static int keep_image(struct mt_code *code, pid_t tid, const struct mt_mapping *
 	if (len > CODE_IMAGE_MAX) {
 		mt_size_format(len, size, sizeof(size));
 		if (!code->told_large)
-			mt_warn("%s of code that no file holds at 0x%llx are too much to keep: they "
-				"will not be decoded", size, (unsigned long long)mapping->start);
+			mt_warn("%s of code that no file holds at 0x%llx are too much to keep: "
+				"they will not be decoded", size,
+				(unsigned long long)mapping->start);
 		code->told_large = true;
 		return 0;
 	}

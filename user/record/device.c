@@ -74,15 +74,15 @@ int mt_device_open(struct mt_device *dev)
 	caps->size = sizeof(*caps);
 	if (ioctl(dev->fd, MTRACE_IOC_GET_CAPS, caps)) {
 		err = -errno;
-		mt_error(DEVICE_PATH ": the module does not tell what it can do (%s): load the "
-			 "module that came with this mtrace-user", strerror(-err));
+		mt_error(DEVICE_PATH ": the module does not tell what it can do (%s): load "
+			 "the one that came with this mtrace-user", strerror(-err));
 		goto fail;
 	}
 	if (caps->abi_version != MTRACE_ABI_VERSION) {
 		err = -EPROTONOSUPPORT;
-		mt_error("the module speaks version %u of the protocol and this mtrace-user version "
-			 "%u: build and load both from the same release", caps->abi_version,
-			 MTRACE_ABI_VERSION);
+		mt_error("the module speaks version %u of the protocol and this mtrace-user "
+			 "version %u: build and load both from the same release",
+			 caps->abi_version, MTRACE_ABI_VERSION);
 		goto fail;
 	}
 	return 0;
@@ -126,8 +126,8 @@ static void setup_error(int err, const struct mtrace_setup *setup)
 	mt_size_format(setup->available & ~0xfffffULL, available, sizeof(available));
 	switch (err) {
 	case -EBUSY:
-		mt_error("Processor Trace is in use, by perf, another debugger or the firmware: end "
-			 "that first");
+		mt_error("Processor Trace is in use, by perf, another tracer or the firmware: "
+			 "end that first");
 		break;
 	case -ENOMEM:
 		mt_error("cannot allocate %s of trace memory, twice the snapshot size of %s: %s "

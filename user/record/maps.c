@@ -70,8 +70,11 @@ int mt_mappings_read(pid_t tid, mt_mappings *maps)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (!err && getline(&line, &room, file) > 0) {
 		err = mt_mapping_parse(line, &mapping);
-		if (err > 0)
-			err = mt_array_push(maps, mapping);
+		if (err <= 0)
+			continue;
+		err = mt_array_push(maps, mapping);
+		if (err)
+			free(mapping.path);
 	}
 	free(line);
 	fclose(file);

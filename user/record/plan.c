@@ -120,7 +120,8 @@ static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_ca
 	} timings[] = {
 		[MT_TIMING_TSC] = { "tsc", MTRACE_TRACE_TSC },
 		[MT_TIMING_MTC] = { "mtc", MTRACE_TRACE_TSC | MTRACE_TRACE_MTC },
-		[MT_TIMING_CYC] = { "cyc", MTRACE_TRACE_TSC | MTRACE_TRACE_MTC | MTRACE_TRACE_CYC },
+		[MT_TIMING_CYC] = { "cyc", MTRACE_TRACE_TSC | MTRACE_TRACE_MTC |
+				    MTRACE_TRACE_CYC },
 	};
 	uint32_t flags;
 
@@ -129,8 +130,8 @@ static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_ca
 	} else {
 		flags = timings[wish->timing].flags;
 		if (flags & ~caps->trace_flags) {
-			mt_error("this CPU cannot do --timing %s: leave the option out for the best "
-				 "that it can", timings[wish->timing].name);
+			mt_error("this CPU cannot do --timing %s: leave the option out for the "
+				 "best that it can", timings[wish->timing].name);
 			return -EOPNOTSUPP;
 		}
 	}

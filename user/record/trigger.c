@@ -111,8 +111,8 @@ static void tell_found(struct mt_trigger *trigger, uint64_t address, const char 
 {
 	if (trigger->nr_addresses == MT_BREAKPOINTS) {
 		if (!trigger->told_many)
-			mt_warn("there are more functions named '%s' than the processor can watch: "
-				"only the first %d are", trigger->symbol, MT_BREAKPOINTS);
+			mt_warn("there are more functions named '%s' than the processor can "
+				"watch: only the first %d are", trigger->symbol, MT_BREAKPOINTS);
 		trigger->told_many = true;
 		return;
 	}
@@ -123,30 +123,44 @@ static void tell_found(struct mt_trigger *trigger, uint64_t address, const char 
 }
 
 /*
- * Take over the places that were found. One that is chosen at run time is asked
- * for where that can be done: while the thread is at @hook, a function's entry.
+ * The address to wait at for one place that was found. One that is chosen at run
+ * time is asked for where that can be done: while the thread is at @hook, a
+ * function's entry. Returns 0; -EAGAIN if it cannot be told now or ever, which has
+ * been said if it is ever; -errno.
  */
+static int resolve(struct mt_trigger *trigger, pid_t tid, const struct mt_symbol_place *place,
+		   const char *path, uint64_t hook, uint64_t *address)
+{
+	int err;
+
+	*address = place->address;
+	if (!place->ifunc)
+		return 0;
+	if (!hook)
+		return -EAGAIN;
+	err = mt_ifunc_resolve(tid, hook, place->address, address);
+	if (err != -ENXIO)
+		return err;
+	if (!trigger->told_unresolved)
+		mt_warn("trigger '%s' in %s is chosen at run time, and which function it is could "
+			"not be found out", trigger->symbol, base_name(path));
+	trigger->told_unresolved = true;
+	return -EAGAIN;
+}
+
+/* Take over the places that were found. */
 static int take_places(struct mt_trigger *trigger, pid_t tid, const char *path, uint64_t hook)
 {
 	for (size_t i = 0; i < trigger->search.places.count; i++) {
-		struct mt_symbol_place *place = &trigger->search.places.data[i];
-		uint64_t address = place->address;
+		uint64_t address;
 		bool known = false;
-		int err = 0;
+		int err;
 
-		if (place->ifunc) {
-			err = hook ? mt_ifunc_resolve(tid, hook, place->address, &address) : -EAGAIN;
-			if (err && err != -EAGAIN && err != -ENXIO)
-				return err;
-		}
-		if (err) {
-			if (!trigger->told_unresolved && err == -ENXIO)
-				mt_warn("trigger '%s' in %s is chosen at run time, and which function "
-					"it is could not be found out", trigger->symbol,
-					base_name(path));
-			trigger->told_unresolved |= err == -ENXIO;
+		err = resolve(trigger, tid, &trigger->search.places.data[i], path, hook, &address);
+		if (err == -EAGAIN)
 			continue;
-		}
+		if (err)
+			return err;
 		for (size_t j = 0; j < trigger->nr_addresses; j++)
 			known |= trigger->addresses[j] == address;
 		if (!known)

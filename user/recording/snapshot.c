@@ -173,8 +173,8 @@ static void map_from_json(struct mt_json_reader *reader, struct json_object *obj
 	map->build_id = mt_json_optional_string(reader, object, "build_id");
 	map->image = mt_json_file_name(reader, object, "image", 1);
 	if (!reader->err && map->start >= map->end)
-		mt_json_fail(reader, -EBADMSG, "a map ends (0x%llx) where it begins (0x%llx) or before",
-			     (unsigned long long)map->end, (unsigned long long)map->start);
+		mt_json_fail(reader, -EBADMSG, "a map ends at 0x%llx, not behind its start",
+			     (unsigned long long)map->end);
 }
 
 static void process_from_json(struct mt_json_reader *reader, struct json_object *object,

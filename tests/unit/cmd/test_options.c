@@ -97,8 +97,8 @@ static void test_refused(void **state)
 {
 	static const char *const bad[] = {
 		"test --unknown", "test -z", "test --trigger", "test --trigger -- prog", "test -t",
-		"test --multi-thread=yes", "test --multi x", "test --=x", "test -=", "test ---trigger x",
-		"test -t refused", "test --triggers x", "test -tfib",
+		"test --multi-thread=yes", "test --multi x", "test --=x", "test -=",
+		"test ---trigger x", "test -t refused", "test --triggers x", "test -tfib",
 	};
 
 	(void)state;

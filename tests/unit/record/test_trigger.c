@@ -178,6 +178,17 @@ static const char threaded[] =
 	"  pthread_create(&t[i], 0, work, 0); work(0);\n"
 	"  for (int i = 0; i < 2; i++) pthread_join(t[i], 0); return 0; }\n";
 
+/* A crowd of threads that live long, and many that do not: 1,000 calls of hit(). */
+static const char crowd[] =
+	"#include <pthread.h>\n"
+	"__attribute__((noinline)) void hit(void) { __asm__ volatile(\"\"); }\n"
+	"static void *shortly(void *x) { hit(); return x; }\n"
+	"static void *work(void *x) { pthread_t t; for (int i = 0; i < 50; i++) {\n"
+	"  hit(); pthread_create(&t, 0, shortly, 0); pthread_join(t, 0); } return x; }\n"
+	"int main(void) { pthread_t t[9]; for (int i = 0; i < 9; i++)\n"
+	"  pthread_create(&t[i], 0, work, 0); work(0);\n"
+	"  for (int i = 0; i < 9; i++) pthread_join(t[i], 0); return 0; }\n";
+
 /* Its constructor calls lib_hit() once, lib_call() each time. */
 static const char library[] =
 	"__attribute__((noinline)) void lib_hit(void) { __asm__ volatile(\"\"); }\n"
@@ -283,6 +294,7 @@ static int build_all(void **state)
 	build("static", "-static", plain);
 	build("stripped", "-s", plain);
 	build("threaded", "-pthread", threaded);
+	build("crowd", "-pthread", crowd);
 	build("lib.so", "-shared -fPIC -Wl,-soname,lib.so", library);
 	snprintf(flags, sizeof(flags), "%s/lib.so -Wl,-rpath,%s", dir, dir);
 	build("linked", flags, linked);
@@ -415,6 +427,16 @@ static void test_threads(void **state)
 	run = run_program("hit", true, "threaded");
 	check_exit(&run, 0);
 	assert_int_equal(run.hits, 1);
+}
+
+static void test_crowd(void **state)
+{
+	struct run run = run_program("hit", false, "crowd");
+
+	(void)state;
+	check_exit(&run, 0);
+	assert_int_equal(run.threads, 9 + 500);
+	assert_int_equal(run.hits, 1000);
 }
 
 /* In a library that the program is linked with: its constructor's call too. */
@@ -623,6 +645,7 @@ int main(void)
 		cmocka_unit_test(test_not_found),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_stripped),
 		cmocka_unit_test(test_dlopen),
