@@ -108,7 +108,7 @@ static uint32_t divide(const struct mt_plan_wish *wish, const struct mtrace_caps
 			"more of them at the same time are not traced", size, pages, threads);
 		threads = (uint32_t)pages;
 	}
-	return threads;
+	return threads ? threads : 1;
 }
 
 static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_caps *caps,

@@ -461,9 +461,8 @@ static void let_go_children(struct mt_tracee *tracee)
 		tid = next_report(tracee, &status);
 		if (tid > 0)
 			handle(tracee, tid, status);
-		else if (tid < 0 || (int)(tracee->nr_born - tracee->nr_met) <= 0)
-			break;
-		else if (await_signal(&set, until, &info))
+		else if (tid < 0 || (int)(tracee->nr_born - tracee->nr_met) <= 0 ||
+			 await_signal(&set, until, &info))
 			break;
 	}
 }

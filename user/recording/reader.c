@@ -228,7 +228,7 @@ int mt_recording_map_thread(const struct mt_recording *rec, size_t index, size_t
 	const struct mt_snapshot_info *info = &rec->snapshots.data[index];
 	const struct mt_thread_info *what = &info->threads[thread];
 	void *mapping = NULL;
-	struct stat st;
+	struct stat st = { 0 };
 	char dir[64];
 	int folder, fd, err = 0;
 
