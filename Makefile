@@ -35,7 +35,7 @@ TOOLS	:= $(wildcard tests/tools/*.c)
 TOOLS_BIN := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(subst _,-,$(TOOLS)))
 
 .PHONY: all help tool module install uninstall dkms-install demo check unit tests \
-	packages clean
+	packages flags clean
 .DELETE_ON_ERROR:
 
 all: tool
@@ -78,6 +78,10 @@ unit: $(UNIT_BIN)
 	tests/run-unit $(BUILD)/unit
 
 tests: tool $(UNIT_BIN) $(TOOLS_BIN)
+
+# For tests/suite/lint.
+flags:
+	@: $(info $(MT_CFLAGS))
 
 packages:
 	.ci/install-packages build machine check
