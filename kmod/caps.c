@@ -5,10 +5,13 @@
  * Owns CPUID leaf 14H and what follows from it: which options a set-up may
  * ask for. Touches no trace register, knows no session.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/mm.h>
+#include <linux/printk.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
@@ -154,14 +157,18 @@ int __init mt_caps_init(void)
 	u32 *w = caps->cpuid14;
 
 	if (!boot_cpu_has(X86_FEATURE_INTEL_PT) ||
-	    boot_cpu_data.cpuid_level < CPUID_PT_LEAF)
+	    boot_cpu_data.cpuid_level < CPUID_PT_LEAF) {
+		pr_info("this CPU has no Intel Processor Trace\n");
 		return -ENODEV;
+	}
 
 	cpuid_count(CPUID_PT_LEAF, 0, &w[0], &w[1], &w[2], &w[3]);
 	if (w[0] >= 1)
 		cpuid_count(CPUID_PT_LEAF, 1, &w[4], &w[5], &w[6], &w[7]);
-	if (!mt_caps_get(MT_CAP_TOPA))
+	if (!mt_caps_get(MT_CAP_TOPA)) {
+		pr_info("this CPU's Processor Trace has no ToPA output\n");
 		return -ENODEV;
+	}
 
 	caps->abi_version = MTRACE_ABI_VERSION;
 	caps->cpu_family = boot_cpu_data.x86;
