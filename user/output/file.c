@@ -199,7 +199,7 @@ int mt_outfile_write(struct mt_outfile *file, const void *data, size_t len)
 int mt_outfile_printf(struct mt_outfile *file, const char *fmt, ...)
 {
 	char buf[512];
-	char *text = buf;
+	char *longer;
 	va_list args;
 	int err, len;
 
@@ -208,16 +208,16 @@ int mt_outfile_printf(struct mt_outfile *file, const char *fmt, ...)
 	va_end(args);
 	if (len < 0)
 		return fail(file, -EINVAL);
-	if (len >= (int)sizeof(buf)) {
-		va_start(args, fmt);
-		len = vasprintf(&text, fmt, args);
-		va_end(args);
-		if (len < 0)
-			return fail(file, -ENOMEM);
-	}
-	err = mt_outfile_write(file, text, (size_t)len);
-	if (text != buf)
-		free(text);
+	if (len < (int)sizeof(buf))
+		return mt_outfile_write(file, buf, (size_t)len);
+
+	va_start(args, fmt);
+	len = vasprintf(&longer, fmt, args);
+	va_end(args);
+	if (len < 0)
+		return fail(file, -ENOMEM);
+	err = mt_outfile_write(file, longer, (size_t)len);
+	free(longer);
 	return err;
 }
 

@@ -59,7 +59,6 @@ static int end_segment(struct mt_stack *s)
 {
 	s->in_segment = false;
 	s->frames.outer = 0;
-	s->frames.marks.count = 0;
 	return mt_frames_lose(&s->frames);
 }
 
@@ -286,7 +285,7 @@ static int on_return(struct mt_stack *s, const struct mt_flow *ev)
 	if (err)
 		return err;
 	top = mt_frames_top(&s->frames);
-	if (top->ret != ev->to || s->frames.list.count == 1)
+	if (top->ret != ev->to)
 		return return_elsewhere(s, ev);
 	return mt_frames_pop(&s->frames);
 }

@@ -167,6 +167,21 @@ static void test_nested_signals(void **state)
 		   "      [syscall] 7-8 syscall\n");
 }
 
+/* A place where a function was interrupted once is no such place when it goes on. */
+static void test_interrupted_before(void **state)
+{
+	(void)state;
+	check_flow("start f; off f async; on f; call f+10 > a; off a+5 async; on f\n"
+		   "ret f+20 > __restore_rt; off __restore_rt+7 syscall; on a+5; end a+9",
+		   "f 1-10 no-call no-return\n"
+		   "  [untraced] 2-3 untraced\n"
+		   "  a 4-10 no-return\n"
+		   "    [untraced] 5-6 untraced\n"
+		   "    f 6-7 async\n"
+		   "    __restore_rt 7-9 async\n"
+		   "      [syscall] 8-9 syscall\n");
+}
+
 /*
  * Two signals pending at once: the kernel builds both frames, so the second
  * handler runs first and its sigreturn goes to the start of the first.
@@ -396,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_signal_without_symbols),
 		cmocka_unit_test(test_signal_in_a_syscall),
 		cmocka_unit_test(test_nested_signals),
+		cmocka_unit_test(test_interrupted_before),
 		cmocka_unit_test(test_two_signals_at_once),
 		cmocka_unit_test(test_longjmp_out_of_a_handler),
 		cmocka_unit_test(test_begin_in_a_handler),

@@ -390,6 +390,25 @@ static void test_return_to_an_outer_caller(void **state)
 		   "      c 4-5\n");
 }
 
+/* Which of several frames of one function it is, the return address tells. */
+static void test_return_to_the_right_recursion(void **state)
+{
+	(void)state;
+	check_flow("start main+10\n"
+		   "call main+20 > f\n"
+		   "call f+10 > g\n"
+		   "call g+4 > f\n"
+		   "call f+20 > h\n"
+		   "ret h+9 > f+15\n"
+		   "ret f+30 > main+25\n"
+		   "end main+30",
+		   "main 1-8 no-call no-return\n"
+		   "  f 2-7\n"
+		   "    g 3-6\n"
+		   "      f 4-6\n"
+		   "        h 5-6\n");
+}
+
 /* vfork takes its return address off the stack and puts it back. */
 static void test_vfork(void **state)
 {
@@ -486,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_stale_setjmp),
 		cmocka_unit_test(test_exception),
 		cmocka_unit_test(test_return_to_an_outer_caller),
+		cmocka_unit_test(test_return_to_the_right_recursion),
 		cmocka_unit_test(test_vfork),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_gaps_at_the_ends),
