@@ -114,7 +114,8 @@ static int decode_bytes(struct job *job, const struct mt_snapshot_info *info,
 		if (len && !stats.segments)
 			mt_warn("snapshot %" PRIu64 ", thread %d: nothing could be decoded of "
 				"%zu bytes%s", info->number, thread->tid, len,
-				stats.errors ? "" : ": there is no complete PSB packet");
+				stats.errors ? "" : ": no traced code ran in them, or there is "
+				"no whole PSB packet");
 	}
 	mt_timeline_free(timeline);
 	return err;
@@ -268,8 +269,9 @@ static int decode_all(struct job *job)
 
 	for (i = 0; i < count && !err; i++)
 		err = decode_snapshot(job, i);
-	if (!err && !job->totals.bytes) {
+	if (!err && !job->totals.slices) {
 		mt_error("nothing was recorded: %s",
+			 job->totals.bytes ? "nothing can be decoded of what the snapshots hold" :
 			 count ? "no snapshot has any trace" : "there is no snapshot");
 		err = -ENODATA;
 	}
