@@ -119,7 +119,6 @@ static int unwind_to(struct mt_stack *s, size_t index, uint64_t address)
 	if (err)
 		return err;
 	frame = mt_frames_top(&s->frames);
-	frame->stop = 0;
 	if (!mt_function_holds(frame->at, address))
 		frame->at = find(s, address);
 	return 0;

@@ -182,6 +182,39 @@ static void test_interrupted_before(void **state)
 		   "      [syscall] 8-9 syscall\n");
 }
 
+/* sigreturn called like any function: where it goes was interrupted, and is left alone. */
+static void test_sigreturn_by_a_call(void **state)
+{
+	(void)state;
+	check_flow("start main+10\n"
+		   "call main+20 > f\n"
+		   "off f+30 async\n"
+		   "on handler\n"
+		   "call handler+10 > f\n"
+		   "call f+40 > sigreturn\n"
+		   "off sigreturn+7 syscall\n"
+		   "on f+30\n"
+		   "ret f+50 > main+25\n"
+		   "end main+30",
+		   "main 1-10 no-call no-return\n"
+		   "  f 2-9\n"
+		   "    [untraced] 3-4 untraced\n"
+		   "    handler 4-8 async\n"
+		   "      f 5-8\n"
+		   "        sigreturn 6-8\n"
+		   "          [syscall] 7-8 syscall\n");
+}
+
+/* A handler that lies right behind the syscall is not where the syscall goes on. */
+static void test_handler_behind_the_syscall(void **state)
+{
+	(void)state;
+	check_flow("start pause; off pause+fff8 syscall; on handler; end handler+4",
+		   "pause 1-4 no-call no-return\n"
+		   "  [syscall] 2-3 syscall\n"
+		   "  handler 3-4 no-return async\n");
+}
+
 /*
  * Two signals pending at once: the kernel builds both frames, so the second
  * handler runs first and its sigreturn goes to the start of the first.
@@ -412,6 +445,8 @@ int main(void)
 		cmocka_unit_test(test_signal_in_a_syscall),
 		cmocka_unit_test(test_nested_signals),
 		cmocka_unit_test(test_interrupted_before),
+		cmocka_unit_test(test_sigreturn_by_a_call),
+		cmocka_unit_test(test_handler_behind_the_syscall),
 		cmocka_unit_test(test_two_signals_at_once),
 		cmocka_unit_test(test_longjmp_out_of_a_handler),
 		cmocka_unit_test(test_begin_in_a_handler),

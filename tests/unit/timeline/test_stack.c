@@ -332,15 +332,17 @@ static void test_stale_setjmp(void **state)
 		   "ret f+40 > main+25\n"
 		   "call main+20 > g\n"
 		   "call g+10 > f\n"
-		   "jump f+20 > f+15\n"
+		   "call f+20 > h\n"
+		   "jump h+4 > f+15\n"
 		   "ret f+40 > g+15\n"
 		   "ret g+40 > main+25\n"
 		   "end main+50",
-		   "main 1-11 no-call no-return\n"
+		   "main 1-12 no-call no-return\n"
 		   "  f 2-5\n"
 		   "    setjmp 3-4\n"
-		   "  g 6-10\n"
-		   "    f 7-9\n");
+		   "  g 6-11\n"
+		   "    f 7-10\n"
+		   "      h 8-9\n");
 }
 
 /* The unwinder returns into a landing pad, in the cold part as gcc does it. */
@@ -478,6 +480,12 @@ static void test_segments_are_separate(void **state)
 		   "b 6-9 no-call no-return\n"
 		   "  main 6-8 no-call\n"
 		   "    a 6-7 no-call\n");
+	check_flow("start a+2; ret a+8 > main+35; gap main+36; start b+1; call b+2 > c; end c+1",
+		   "main 1-3 no-call no-return\n"
+		   "  a 1-2 no-call\n"
+		   "[lost trace] 3-4 gap\n"
+		   "b 4-6 no-call no-return\n"
+		   "  c 5-6 no-return\n");
 }
 
 int main(void)
