@@ -31,8 +31,6 @@ LIBRARY	:= $(filter-out $(BUILD)/user/cmd/main.o,$(OBJECTS))
 # tests/unit/machine tests the PT machine, not the tool: it has its own Makefile.
 UNIT	:= $(filter-out tests/unit/machine/%,$(wildcard tests/unit/*/test_*.c))
 UNIT_BIN := $(UNIT:tests/unit/%.c=$(BUILD)/unit/%)
-TOOLS	:= $(wildcard tests/tools/*.c)
-TOOLS_BIN := $(patsubst tests/tools/%.c,$(BUILD)/tests/%,$(subst _,-,$(TOOLS)))
 
 .PHONY: all help tool module install uninstall dkms-install demo check unit tests \
 	packages flags clean
@@ -77,7 +75,7 @@ $(BUILD)/unit/%: tests/unit/%.c $(LIBRARY)
 unit: $(UNIT_BIN)
 	tests/run-unit $(BUILD)/unit
 
-tests: tool $(UNIT_BIN) $(TOOLS_BIN)
+tests: tool $(UNIT_BIN)
 
 # For tests/suite/lint.
 flags:
