@@ -104,7 +104,6 @@ static void close_group(struct mt_held *held, uint64_t tsc)
 		else
 			d.span = 0;
 		d.start = tsc - d.span;
-		d.outside = 0;
 		held->first_tsc = d.start;
 	}
 	settle(held, &d);
