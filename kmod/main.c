@@ -50,4 +50,4 @@ module_exit(mtrace_exit);
 MODULE_DESCRIPTION("Per-thread Intel Processor Trace with snapshots");
 MODULE_AUTHOR("mtrace developers");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("1");
+MODULE_VERSION("0.1");
