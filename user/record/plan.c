@@ -135,7 +135,14 @@ static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_ca
 			return -EOPNOTSUPP;
 		}
 	}
-	setup->trace_flags = MTRACE_TRACE_USER | flags;
+	/*
+	 * Each near return takes an entry off the call stack that compressed returns
+	 * are told by (SDM vol. 3, "Indirect Transfer Compression for Returns"); libipt
+	 * (2.0 to 2.2) takes one only where the return was compressed, and goes astray
+	 * after a longjmp() or an exception. So a return is a TIP of its own.
+	 */
+	setup->trace_flags = MTRACE_TRACE_USER | flags |
+			     (caps->trace_flags & MTRACE_TRACE_NORETCOMP);
 	if (flags & MTRACE_TRACE_MTC)
 		setup->mtc_freq = nearest_value(mt_plan_mtc_values(caps), MTC_FREQ_WANTED);
 	if (flags & MTRACE_TRACE_CYC)
