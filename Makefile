@@ -25,8 +25,13 @@ LDLIBS	:= -lipt -ljson-c -lelf -lz
 TOOL	:= $(BUILD)/mtrace-user
 SOURCES	:= $(wildcard user/*/*.c)
 OBJECTS	:= $(SOURCES:%.c=$(BUILD)/%.o)
-# What a unit test links: the tool without its main().
-LIBRARY	:= $(filter-out $(BUILD)/user/cmd/main.o,$(OBJECTS))
+# All but main(), which is what a unit test links.
+LIBRARY	:= $(BUILD)/libmtrace.a
+MAIN	:= $(BUILD)/user/cmd/main.o
+
+# make V=1 shows the commands.
+Q	:= $(if $(V),,@)
+say	= @$(if $(V),:,printf '  %-7s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
 
 # tests/unit/machine tests the PT machine, not the tool: it has its own Makefile.
 UNIT	:= $(filter-out tests/unit/machine/%,$(wildcard tests/unit/*/test_*.c))
@@ -57,12 +62,19 @@ help:
 
 tool: $(TOOL)
 
-$(TOOL): $(OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(TOOL): $(MAIN) $(LIBRARY)
+	$(call say,LD)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Made anew, so that an object whose source is gone is not kept in it.
+$(LIBRARY): $(filter-out $(MAIN),$(OBJECTS))
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/user/%.o: user/%.c
 	@mkdir -p $(@D)
-	$(CC) $(MT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(MT_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # kbuild leaves its files beside the sources, so it is given a copy of them.
 module:
@@ -70,7 +82,8 @@ module:
 
 $(BUILD)/unit/%: tests/unit/%.c $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(MT_CFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
+	$(call say,CC)
+	$(Q)$(CC) $(MT_CFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
 
 unit: $(UNIT_BIN)
 	tests/run-unit $(BUILD)/unit
