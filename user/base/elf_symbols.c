@@ -6,13 +6,13 @@
 #include "user/base/elf_symbols.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "user/base/elf_private.h"
+#include "user/base/regular.h"
 
 #define DEBUG_ROOT	"/usr/lib/debug/.build-id"
 #define PAGE_MASK	0xfffULL
@@ -93,6 +93,7 @@ static int read_headers(struct mt_elf *elf)
 int mt_elf_open(const char *path, struct mt_elf **out)
 {
 	struct mt_elf *elf;
+	struct stat st;
 	int err;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
@@ -100,9 +101,9 @@ int mt_elf_open(const char *path, struct mt_elf **out)
 	elf = calloc(1, sizeof(*elf));
 	if (!elf)
 		return -ENOMEM;
-	elf->fd = open(path, O_RDONLY | O_CLOEXEC);
+	elf->fd = mt_regular_open(path, true, &st);
 	if (elf->fd < 0) {
-		err = -errno;
+		err = elf->fd;
 		goto err_free;
 	}
 	err = -ENOEXEC;

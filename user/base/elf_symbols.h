@@ -16,8 +16,8 @@
 struct mt_elf;
 
 /*
- * Open @path. Returns 0; -errno of open(); -ENOEXEC if it is no ELF file of
- * x86 or too damaged to be one; -ENOMEM.
+ * Open @path. Returns 0; -errno of open(); -EINVAL if it is no regular file;
+ * -ENOEXEC if it is no ELF file of x86 or too damaged to be one; -ENOMEM.
  */
 int mt_elf_open(const char *path, struct mt_elf **out);
 

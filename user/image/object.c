@@ -5,7 +5,6 @@
 #include "user/image/object.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,23 +12,21 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/base/regular.h"
 
 #define DELETED		" (deleted)"
 
-static int map_bytes(struct mt_object *object, const char *path)
+/* @follow: a symbolic link too. */
+static int map_bytes(struct mt_object *object, const char *path, bool follow)
 {
 	struct stat st;
 	void *bytes;
 	int fd, err = 0;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = mt_regular_open(path, follow, &st);
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0) {
-		err = -errno;
-		goto out;
-	}
-	if (!S_ISREG(st.st_mode) || !st.st_size) {
+		return fd;
+	if (!st.st_size) {
 		err = -ENODATA;
 		goto out;
 	}
@@ -43,6 +40,18 @@ static int map_bytes(struct mt_object *object, const char *path)
 out:
 	close(fd);
 	return err;
+}
+
+/* Why a file cannot be read. */
+static const char *reason(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return "it is no regular file";
+	case -ENODATA:
+		return "it is empty";
+	}
+	return strerror(-err);
 }
 
 static int read_elf(struct mt_object *object, const struct mt_elf *elf)
@@ -84,7 +93,7 @@ static int open_file(struct mt_object *object, const char *path)
 	if (err == -ENOMEM)
 		return err;
 	if (err && err != -ENOEXEC) {
-		mt_warn("cannot read %s: %s; what ran in it is not shown", path, strerror(-err));
+		mt_warn("cannot read %s: %s; what ran in it is not shown", path, reason(err));
 		return 0;
 	}
 	err = 0;
@@ -94,9 +103,9 @@ static int open_file(struct mt_object *object, const char *path)
 				"what ran in it is not shown", path);
 		goto out;
 	}
-	err = map_bytes(object, path);
+	err = map_bytes(object, path, true);
 	if (err) {
-		mt_warn("cannot read %s: %s; what ran in it is not shown", path, strerror(-err));
+		mt_warn("cannot read %s: %s; what ran in it is not shown", path, reason(err));
 		err = 0;
 		goto out;
 	}
@@ -117,10 +126,10 @@ static int open_image(struct mt_object *object, const char *image)
 	int err;
 
 	object->is_image = true;
-	err = map_bytes(object, image);
+	/* In a recording no link is followed. */
+	err = map_bytes(object, image, false);
 	if (err) {
-		mt_warn("cannot read %s, the code of %s: %s", image, object->name,
-			strerror(-err));
+		mt_warn("cannot read %s, the code of %s: %s", image, object->name, reason(err));
 		return 0;
 	}
 	object->file = strdup(image);

@@ -62,6 +62,31 @@ static inline void write_file(const char *name, const char *text)
 	fclose(f);
 }
 
+static inline const char *lib(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+/* The value of @name in @path, by nm. */
+static inline uint64_t address_of(const char *path, const char *name)
+{
+	char line[512], command[1024];
+	unsigned long value = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "nm %%s | sed -n 's/^0*\\([0-9a-f]*\\) . %s$/\\1/p'",
+		 name);
+	f = lines(command, path);
+	if (fgets(line, sizeof(line), f))
+		value = strtoul(line, NULL, 16);
+	pclose(f);
+	assert_true(value > 0);
+	return value;
+}
+
 /* What mt_warn() and mt_error() say while @fn runs. */
 static char said[8192];
 static int saved_stderr;

@@ -46,31 +46,6 @@ static int teardown(void **state)
 	return shell("rm -rf %s", dir);
 }
 
-static const char *lib(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
-
-/* The value of @name in @path, by nm. */
-static uint64_t address_of(const char *path, const char *name)
-{
-	char line[512], command[1024];
-	unsigned long value = 0;
-	FILE *f;
-
-	snprintf(command, sizeof(command), "nm %%s | sed -n 's/^0*\\([0-9a-f]*\\) . %s$/\\1/p'",
-		 name);
-	f = lines(command, path);
-	if (fgets(line, sizeof(line), f))
-		value = strtoul(line, NULL, 16);
-	pclose(f);
-	assert_true(value > 0);
-	return value;
-}
-
 static void test_names(void **state)
 {
 	struct process p = { 0 };
