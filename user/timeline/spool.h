@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An array that may outgrow memory: it lives in an unlinked temporary file that
- * is mapped, so that the kernel can write it out. Knows nothing of its elements.
+ * An array that may outgrow memory: where it is large it lives in an unlinked
+ * temporary file that is mapped, so that the kernel can write it out. Knows nothing
+ * of its elements.
  *
  * The file is made in $TMPDIR, else in /var/tmp (which, unlike /tmp, is on a
  * disk); it is gone when the process is, however it ends.
@@ -28,7 +29,7 @@ void mt_spool_free(struct mt_spool *spool);
 /*
  * Append one element that is not initialised and return it in *@element. Elements
  * move when the spool grows: keep indices, not pointers. Returns 0 or -errno
- * (-ENOSPC: the file system is full), a message has been given then.
+ * (-ENOSPC: the file system is full) after a message, and can then only be freed.
  */
 int mt_spool_push(struct mt_spool *spool, void **element);
 

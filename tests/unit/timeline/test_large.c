@@ -58,22 +58,55 @@ static unsigned int entries_of(const char *path)
 	return count;
 }
 
+/* Push until @spool has a file, or an error, which is returned. */
+static int push_to_file(struct mt_spool *spool)
+{
+	void *at;
+	int err = 0;
+
+	while (!err && spool->fd < 0 && spool->count < 1 << 24)
+		err = mt_spool_push(spool, &at);
+	return err;
+}
+
 /* The file has no name that could be left behind, and is where TMPDIR says. */
 static void test_spool_folder(void **state)
 {
 	char folder[] = "/tmp/mtrace-spool-XXXXXX";
 	struct mt_spool spool;
-	void *at;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	setenv("TMPDIR", folder, 1);
 	mt_spool_init(&spool, 8);
-	assert_int_equal(mt_spool_push(&spool, &at), 0);
+	assert_int_equal(push_to_file(&spool), 0);
+	assert_true(spool.fd >= 0);
 	assert_int_equal(entries_of(folder), 2);
 	mt_spool_free(&spool);
 	rmdir(folder);
-	assert_int_equal(mt_spool_push(&spool, &at), -ENOENT);
+	assert_int_equal(push_to_file(&spool), -ENOENT);
+	mt_spool_free(&spool);
+	unsetenv("TMPDIR");
+}
+
+/* A file for each of the many small tracks of a recording would be slow. */
+static void test_spool_small(void **state)
+{
+	struct mt_spool spool;
+	void *at;
+	unsigned int i;
+
+	(void)state;
+	setenv("TMPDIR", "/nonexistent", 1);
+	mt_spool_init(&spool, sizeof(struct big));
+	for (i = 0; i < 20000; i++) {
+		assert_int_equal(mt_spool_push(&spool, &at), 0);
+		((struct big *)at)->number = i;
+	}
+	assert_int_equal(spool.fd, -1);
+	for (i = 0; i < 20000; i++)
+		assert_int_equal(((struct big *)mt_spool_at(&spool, i))->number, i);
+	mt_spool_free(&spool);
 	unsetenv("TMPDIR");
 }
 
@@ -90,7 +123,7 @@ static void test_spool_is_full(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	limit = old;
-	limit.rlim_cur = 1 << 20;
+	limit.rlim_cur = 4 << 20;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	mt_spool_init(&spool, 64);
 	while (!(err = mt_spool_push(&spool, &at))) {
@@ -99,7 +132,8 @@ static void test_spool_is_full(void **state)
 	}
 	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(err, -EFBIG);
-	assert_true(pushed > 0 && pushed <= (1 << 20) / 64);
+	assert_true(spool.fd >= 0);
+	assert_true(pushed > 0 && pushed <= (4 << 20) / 64);
 	assert_int_equal(spool.count, pushed);
 	mt_spool_free(&spool);
 }
@@ -291,6 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spool),
 		cmocka_unit_test(test_spool_folder),
+		cmocka_unit_test(test_spool_small),
 		cmocka_unit_test(test_spool_is_full),
 		cmocka_unit_test(test_deep_recursion),
 		cmocka_unit_test(test_deep_recursion_not_seen),
