@@ -7,6 +7,8 @@
  *	prog lib		main -> lib_entry (libcli.so) -> lib_target
  *	prog dlopen FILE	the same after dlopen(FILE)
  *	prog thread		a second thread calls thread_outer -> target
+ *	prog threads N M	N threads at a time, each calling thread_outer -> target M times
+ *	prog serial N		the same once in each of N threads, one after the other
  *	prog forever		prints "ready", then outer -> inner -> target until killed
  *	prog quiet		outer_quiet only: target is never called
  *	prog exit N		exits with N
@@ -58,6 +60,33 @@ NOINLINE static void *thread_outer(void *arg)
 	return arg;
 }
 
+static int times;
+
+NOINLINE static void *thread_times(void *arg)
+{
+	for (int i = 0; i < times; i++)
+		thread_outer(arg);
+	return arg;
+}
+
+/* So many threads, @apart: each when the one before has ended. */
+static int run_threads(int count, int apart)
+{
+	pthread_t threads[64];
+
+	for (int i = 0; i < count; i++) {
+		pthread_t *thread = &threads[apart ? 0 : i];
+
+		if (pthread_create(thread, NULL, thread_times, NULL))
+			return 99;
+		if (apart)
+			pthread_join(*thread, NULL);
+	}
+	for (int i = 0; i < count && !apart; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "loop";
@@ -80,6 +109,12 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, NULL, thread_outer, NULL))
 			return 99;
 		pthread_join(thread, NULL);
+	} else if (!strcmp(what, "threads") && argc > 3 && atoi(argv[2]) <= 64) {
+		times = atoi(argv[3]);
+		return run_threads(atoi(argv[2]), 0);
+	} else if (!strcmp(what, "serial") && argc > 2) {
+		times = 1;
+		return run_threads(atoi(argv[2]), 1);
 	} else if (!strcmp(what, "forever")) {
 		puts("ready");
 		fflush(stdout);

@@ -92,8 +92,24 @@ static int fill_process(struct mt_code *code, pid_t pid, pid_t tid, struct mt_re
 	return err == -ENOENT ? 0 : err;
 }
 
+static int write_snapshot(struct mt_recording_writer *w, struct mt_history *history,
+			  struct mt_snapshot_info *info, struct mt_piece (*pieces)[2])
+{
+	struct mt_history_loan loan;
+	int err, close_err;
+
+	err = mt_history_lend(history, w, info, pieces, &loan);
+	if (err)
+		return err;
+	err = mt_recording_add_snapshot(w, info, (const struct mt_piece (*)[2])pieces);
+	close_err = mt_history_close(history, info, (const struct mt_piece (*)[2])pieces, &loan,
+				     !err);
+	return err ? err : close_err;
+}
+
 int mt_extract_snapshot(struct mt_device *dev, struct mt_recording_writer *w,
-			struct mt_code *code, pid_t pid, pid_t tid, struct mt_snapshot_info *info)
+			struct mt_code *code, struct mt_history *history, pid_t pid, pid_t tid,
+			struct mt_snapshot_info *info)
 {
 	struct mtrace_region *regions = NULL;
 	struct mt_piece (*pieces)[2] = NULL;
@@ -126,8 +142,7 @@ int mt_extract_snapshot(struct mt_device *dev, struct mt_recording_writer *w,
 	}
 	err = fill_threads(dev, regions, count, info, pieces);
 	if (!err)
-		err = mt_recording_add_snapshot(w, info,
-						(const struct mt_piece (*)[2])pieces);
+		err = write_snapshot(w, history, info, pieces);
 release:
 	release_err = mt_device_release(dev, snapshot.id);
 	free(pieces);

@@ -8,6 +8,7 @@
 
 #include "user/record/code.h"
 #include "user/record/device.h"
+#include "user/record/history.h"
 #include "user/recording/recording.h"
 
 /*
@@ -18,7 +19,7 @@
  * message.
  */
 int mt_extract_snapshot(struct mt_device *dev, struct mt_recording_writer *w,
-			struct mt_code *code, pid_t pid, pid_t tid,
+			struct mt_code *code, struct mt_history *history, pid_t pid, pid_t tid,
 			struct mt_snapshot_info *info);
 
 /* The bytes of a frozen region in @buffer, in time order. */

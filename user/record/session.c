@@ -15,6 +15,7 @@
 #include "user/record/code.h"
 #include "user/record/device.h"
 #include "user/record/extract.h"
+#include "user/record/history.h"
 #include "user/record/tracee.h"
 #include "user/record/trigger.h"
 #include "user/recording/recording.h"
@@ -29,6 +30,7 @@ struct session {
 	struct mt_device dev;
 	struct mt_recording_writer *writer;
 	struct mt_code *code;
+	struct mt_history *history;
 	struct mt_tracee *tracee;
 	struct mt_trigger *trigger;
 	uint64_t hits;		/* of the trigger */
@@ -87,8 +89,8 @@ static void take_snapshot(struct session *s, enum mt_reason reason, pid_t tid, u
 		err = info.trigger_symbol ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = mt_extract_snapshot(&s->dev, s->writer, s->code, mt_tracee_pid(s->tracee),
-					  tid, &info);
+		err = mt_extract_snapshot(&s->dev, s->writer, s->code, s->history,
+					  mt_tracee_pid(s->tracee), tid, &info);
 	if (!err) {
 		s->result->snapshots++;
 		tell_snapshot(s, &info);
@@ -355,7 +357,8 @@ int mt_session_run(const struct mt_session_wish *wish, struct mt_session_result 
 	if (err)
 		return err;
 	s.code = mt_code_new();
-	if (!s.code) {
+	s.history = mt_history_new();
+	if (!s.code || !s.history) {
 		mt_error("out of memory");
 		err = -ENOMEM;
 		goto out;
@@ -382,6 +385,7 @@ out:
 	if (discard)
 		mt_recording_remove(wish->recording);
 	mt_device_close(&s.dev);
+	mt_history_free(s.history);
 	mt_code_free(s.code);
 	mt_trigger_free(s.trigger);
 	return err;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 bool mt_file_is_plain_name(const char *name)
@@ -31,6 +32,36 @@ int mt_file_open(int dirfd, const char *name, struct stat *st)
 		return err;
 	}
 	return fd;
+}
+
+int mt_file_map(int dirfd, const char *dir, const char *name, uint64_t max,
+		const uint8_t **bytes, size_t *len)
+{
+	void *mapping = NULL;
+	struct stat st;
+	int folder, fd, err = 0;
+
+	*bytes = NULL;
+	*len = 0;
+	folder = openat(dirfd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -errno;
+	fd = mt_file_open(folder, name, &st);
+	close(folder);
+	if (fd < 0)
+		return fd;
+	if ((uint64_t)st.st_size < max)
+		max = st.st_size;
+	if (max)
+		mapping = mmap(NULL, max, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapping == MAP_FAILED)
+		err = -errno;
+	close(fd);
+	if (err)
+		return err;
+	*bytes = mapping;
+	*len = max;
+	return 0;
 }
 
 ssize_t mt_file_read(int fd, void *bytes, size_t len)

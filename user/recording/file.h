@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -20,6 +21,13 @@ bool mt_file_is_plain_name(const char *name);
  * *@st filled, or -errno (-EINVAL if it is no regular file).
  */
 int mt_file_open(int dirfd, const char *name, struct stat *st);
+
+/*
+ * Map up to @max bytes of file @name in folder @dir, opened as by mt_file_open():
+ * *@bytes of *@len, 0 and NULL if it is empty. Returns 0 or -errno.
+ */
+int mt_file_map(int dirfd, const char *dir, const char *name, uint64_t max,
+		const uint8_t **bytes, size_t *len);
 
 /* Read up to @len bytes; fewer only at the end of the file. Returns them or -errno. */
 ssize_t mt_file_read(int fd, void *bytes, size_t len);

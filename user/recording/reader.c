@@ -227,39 +227,17 @@ int mt_recording_map_thread(const struct mt_recording *rec, size_t index, size_t
 {
 	const struct mt_snapshot_info *info = &rec->snapshots.data[index];
 	const struct mt_thread_info *what = &info->threads[thread];
-	void *mapping = NULL;
-	struct stat st = { 0 };
 	char dir[64];
-	int folder, fd, err = 0;
+	int err;
 
-	*bytes = NULL;
-	*len = 0;
 	snprintf(dir, sizeof(dir), MT_SNAPSHOTS_DIR "/%" PRIu64, info->number);
-	folder = openat(rec->dirfd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fd = folder < 0 ? -errno : mt_file_open(folder, what->file, &st);
-	if (folder >= 0)
-		close(folder);
+	err = mt_file_map(rec->dirfd, dir, what->file, what->bytes, bytes, len);
 	/* Cut off before this file: as if it were empty. */
-	if (fd == -ENOENT)
+	if (err == -ENOENT)
 		return 0;
-	if (fd < 0) {
-		err = fd;
-		goto fail;
-	}
-	*len = (uint64_t)st.st_size < what->bytes ? (uint64_t)st.st_size : what->bytes;
-	if (*len)
-		mapping = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (mapping == MAP_FAILED)
-		err = -errno;
-	close(fd);
 	if (err)
-		goto fail;
-	*bytes = mapping;
-	return 0;
-
-fail:
-	*len = 0;
-	mt_error("%s/%s/%s: cannot be read: %s", rec->path, dir, what->file, strerror(-err));
+		mt_error("%s/%s/%s: cannot be read: %s", rec->path, dir, what->file,
+			 strerror(-err));
 	return err;
 }
 

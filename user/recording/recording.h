@@ -137,6 +137,13 @@ int mt_recording_add_snapshot(struct mt_recording_writer *w,
 			      struct mt_snapshot_info *info,
 			      const struct mt_piece (*pieces)[2]);
 
+/*
+ * Map the bytes of file @file of snapshot @number, that was added before: *@bytes
+ * of *@len (0 and NULL where it is empty). Unmap with mt_recording_unmap().
+ */
+int mt_recording_map_written(const struct mt_recording_writer *w, uint64_t number,
+			     const char *file, const uint8_t **bytes, size_t *len);
+
 int mt_recording_finish(struct mt_recording_writer *w);
 
 /* Remove a recording, and whatever else is in its directory. Returns 0 or -errno. */

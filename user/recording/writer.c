@@ -300,6 +300,19 @@ out:
 	return err;
 }
 
+int mt_recording_map_written(const struct mt_recording_writer *w, uint64_t number,
+			     const char *file, const uint8_t **bytes, size_t *len)
+{
+	char dir[64];
+	int err;
+
+	snprintf(dir, sizeof(dir), MT_SNAPSHOTS_DIR "/%" PRIu64, number);
+	err = mt_file_map(w->dirfd, dir, file, UINT64_MAX, bytes, len);
+	if (err)
+		mt_error("%s/%s/%s: cannot be read again: %s", w->path, dir, file, strerror(-err));
+	return err;
+}
+
 int mt_recording_finish(struct mt_recording_writer *w)
 {
 	writer_free(w);
