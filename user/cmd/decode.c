@@ -35,8 +35,6 @@ static int take(void *ctx, int key, const char *value)
 	struct arguments *arguments = ctx;
 
 	(void)key;
-	if (mt_output_check(value) < 0)
-		return -EINVAL;
 	if (mt_array_push(&arguments->outputs, value)) {
 		mt_error("out of memory");
 		return -EINVAL;
@@ -63,7 +61,8 @@ int mt_cmd_decode(int argc, char **argv)
 	} else if (!err && nr_args != 1) {
 		mt_error(nr_args ? "decode takes one recording" : "decode needs a recording");
 		mt_options_hint(&usage);
-	} else if (!err) {
+	} else if (!err && !mt_cmd_check_outputs(arguments.outputs.data,
+						 arguments.outputs.count)) {
 		code = exit_code(mt_cmd_decode_files(args[0], arguments.outputs.data,
 						     arguments.outputs.count));
 	}

@@ -13,7 +13,8 @@
 /*
  * Decode all of @recording in one pass into each of @outputs, and say at the end
  * what there was. With @nr_outputs 0 the output is MT_DEFAULT_OUTPUT, and a file
- * of that name is kept as MT_DEFAULT_OUTPUT ".old". Files appear, and old ones
+ * of that name (or that a link of that name leads to) is kept with ".old" behind its
+ * name. Files appear, and old ones
  * are replaced, only when all is done.
  *
  * Returns 0; -ENODATA if there was nothing to decode (no snapshot, or no bytes in
@@ -22,9 +23,9 @@
 int mt_cmd_decode_files(const char *recording, const char *const *outputs, size_t nr_outputs);
 
 /*
- * Can @path be an output: does its ending name a format, can its folder be
- * written to? Returns 0 or -errno after one message. Touches no file.
+ * Can these be the outputs of mt_cmd_decode_files()? To be asked before anything is
+ * recorded. Returns 0 or -errno after one message. Touches no file.
  */
-int mt_output_check(const char *path);
+int mt_cmd_check_outputs(const char *const *outputs, size_t nr_outputs);
 
 #endif /* MTRACE_CMD_DECODE_H */

@@ -7,12 +7,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "user/base/log.h"
 #include "user/decode/decoder.h"
@@ -246,15 +244,32 @@ static void summarize(const struct totals *totals, uint64_t snapshots)
 		number(totals->slices, text[3]), plural(totals->slices), gaps);
 }
 
-/* A file of the default name stays as .old. */
+/* A file of the default name stays as .old, beside itself if that is a link. */
 static int keep_old(void)
 {
-	static const char old[] = MT_DEFAULT_OUTPUT ".old";
+	char *path, *old = NULL;
+	struct stat st;
+	int err;
 
-	if (!rename(MT_DEFAULT_OUTPUT, old) || errno == ENOENT)
-		return 0;
-	mt_error("cannot keep " MT_DEFAULT_OUTPUT " as %s: %s", old, strerror(errno));
-	return -errno;
+	err = mt_output_resolve(MT_DEFAULT_OUTPUT, &path);
+	if (err)
+		goto fail;
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		goto out;
+	err = -ENOMEM;
+	if (asprintf(&old, "%s.old", path) < 0) {
+		old = NULL;
+		goto fail;
+	}
+	err = rename(path, old) ? -errno : 0;
+	if (!err)
+		goto out;
+fail:
+	mt_error("the old " MT_DEFAULT_OUTPUT " cannot be kept: %s", strerror(-err));
+out:
+	free(old);
+	free(path);
+	return err;
 }
 
 static char *image_path(void *ctx, const char *name)
@@ -278,9 +293,16 @@ static int decode_all(struct job *job)
 	return err;
 }
 
+static const char *const default_output = MT_DEFAULT_OUTPUT;
+
+int mt_cmd_check_outputs(const char *const *outputs, size_t nr_outputs)
+{
+	return mt_output_check(nr_outputs ? outputs : &default_output,
+			       nr_outputs ? nr_outputs : 1);
+}
+
 int mt_cmd_decode_files(const char *recording, const char *const *outputs, size_t nr_outputs)
 {
-	static const char *const default_output = MT_DEFAULT_OUTPUT;
 	struct job job = { 0 };
 	int err;
 
@@ -315,29 +337,5 @@ out_cache:
 	mt_image_cache_free(job.cache);
 out_recording:
 	mt_recording_close(job.rec);
-	return err;
-}
-
-int mt_output_check(const char *path)
-{
-	struct stat st;
-	char *copy;
-	int err;
-
-	err = mt_output_check_name(path);
-	if (err)
-		return err;
-	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
-		mt_error("output %s is a directory", path);
-		return -EISDIR;
-	}
-	copy = strdup(path);
-	if (!copy)
-		return -ENOMEM;
-	if (access(dirname(copy), W_OK | X_OK) < 0) {
-		err = -errno;
-		mt_error("output %s cannot be written: %s", path, strerror(-err));
-	}
-	free(copy);
 	return err;
 }

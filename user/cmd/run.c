@@ -150,8 +150,6 @@ static int take(void *ctx, int key, const char *value)
 	case KEY_TIMING:
 		return take_timing(&wish->plan, value);
 	case KEY_OUTPUT:
-		if (mt_output_check(value))
-			return -EINVAL;
 		if (!mt_array_push(&arguments->outputs, value))
 			return 0;
 		mt_error("out of memory");
@@ -167,7 +165,7 @@ static int take(void *ctx, int key, const char *value)
 	}
 }
 
-/* What only makes sense together. Returns 0 or -EINVAL after a message. */
+/* What only makes sense together. Returns 0 or -errno after a message. */
 static int check(const struct arguments *arguments, int nr_args)
 {
 	const struct mt_session_wish *wish = &arguments->wish;
@@ -186,7 +184,7 @@ static int check(const struct arguments *arguments, int nr_args)
 		mt_error("--threads needs --multi-thread: without it one thread is traced");
 		return -EINVAL;
 	}
-	return 0;
+	return mt_cmd_check_outputs(arguments->outputs.data, arguments->outputs.count);
 }
 
 static int make_temporary(struct arguments *arguments)

@@ -16,11 +16,13 @@
 
 #include "user/base/log.h"
 #include "user/output/file.h"
+#include "user/output/output.h"
 
 #define BUFFER_SIZE	(256U << 10)
 #define GZ_LEVEL	4		/* twice as fast as 6, and 5 % longer */
 #define GZ_WINDOW	(15 + 16)	/* zlib: the largest window, and a gzip header */
 #define TRIES		100		/* for a name that is free */
+#define STEM		200		/* bytes of a name that a temporary one has */
 
 struct mt_outfile {
 	char *path;		/* as it was given, for messages */
@@ -103,7 +105,7 @@ static int open_temporary(struct mt_outfile *file)
 	unsigned int i;
 
 	for (i = 0; i < TRIES; i++) {
-		if (asprintf(&file->temporary, "%.*s.%s.%d-%u", folder, file->final,
+		if (asprintf(&file->temporary, "%.*s.%.*s.%d-%u", folder, file->final, STEM,
 			     file->final + folder, (int)getpid(), i) < 0) {
 			file->temporary = NULL;
 			return -ENOMEM;
@@ -122,6 +124,7 @@ static int open_temporary(struct mt_outfile *file)
 static int open_file(struct mt_outfile *file)
 {
 	struct stat st;
+	int err;
 
 	if (!stat(file->path, &st) && !S_ISREG(st.st_mode)) {
 		if (S_ISDIR(st.st_mode))
@@ -129,13 +132,8 @@ static int open_file(struct mt_outfile *file)
 		file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 		return file->fd < 0 ? -errno : 0;
 	}
-	/* Through a symbolic link, so that the link stays and its file is replaced. */
-	file->final = realpath(file->path, NULL);
-	if (!file->final)
-		file->final = strdup(file->path);
-	if (!file->final)
-		return -ENOMEM;
-	return open_temporary(file);
+	err = mt_output_resolve(file->path, &file->final);
+	return err ? err : open_temporary(file);
 }
 
 int mt_outfile_open(const char *path, bool gz, struct mt_outfile **out)

@@ -34,12 +34,12 @@ struct mt_output {
 	struct target targets[];
 };
 
-/* Does @name's first @len characters end with @ending, behind something? */
+/* Do @name's first @len characters end with @ending, in any case, behind something? */
 static bool ends_with(const char *name, size_t len, const char *ending)
 {
 	size_t n = strlen(ending);
 
-	return len > n && !memcmp(name + len - n, ending, n);
+	return len > n && !strncasecmp(name + len - n, ending, n);
 }
 
 static const struct mt_format *find_format(const char *path, bool *compressed)
@@ -64,7 +64,10 @@ int mt_output_check_name(const char *path)
 
 	if (find_format(path, &compressed))
 		return 0;
-	mt_error("%s: the ending tells no output format; known are %s", path, endings);
+	if (*path)
+		mt_error("output '%s': the ending tells no format; known are %s", path, endings);
+	else
+		mt_error("output '' has no name; it needs one that ends with one of %s", endings);
 	return -EINVAL;
 }
 

@@ -9,7 +9,8 @@
  *
  * A file appears under its name only when it is complete: it is written beside
  * it and renamed by mt_output_commit(). A name that exists and is no regular file
- * (/dev/stdout, a pipe) is written to directly.
+ * (a device, a pipe) is written to directly. A symbolic link stays: the file that it
+ * leads to is replaced, or made where there is none yet.
  *
  * Errors are -errno, and a message that names the file has then been given.
  */
@@ -24,10 +25,22 @@
 struct mt_output;		/* a set of files that are fed alike */
 
 /*
- * Is there a format for the ending of @path? Returns 0, or -EINVAL with a
- * message that lists the endings that are known. Touches no file.
+ * Is there a format for the ending of @path, in capitals or not? Returns 0, or
+ * -EINVAL with a message that lists the endings that are known. Touches no file.
  */
 int mt_output_check_name(const char *path);
+
+/*
+ * Can @paths be the outputs: does each one's ending name a format, can a file be made
+ * there, are no two the same? Returns 0 or -errno after one message. Touches no file.
+ */
+int mt_output_check(const char *const *paths, size_t count);
+
+/*
+ * The file that is replaced, or made, where @path is opened: that which a link leads
+ * to, whether it exists or not; to be freed. Returns 0 or -errno, without a message.
+ */
+int mt_output_resolve(const char *path, char **out);
 
 /* The endings that are known, as help shows them: ".fxt .fxt.gz .txt ...". */
 const char *mt_output_endings(void);

@@ -6,6 +6,7 @@
 #define TESTS_OUTPUT_FEED_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,6 +137,26 @@ static inline void feed_expect(const char *path, const char *expected)
 	assert_non_null(text);
 	assert_string_equal(text, expected);
 	free(text);
+}
+
+/* What @call says on stderr, to be freed. */
+static inline char *stderr_of(int (*call)(void *ctx), void *ctx, int *result)
+{
+	const char *path = feed_path("stderr");
+	int saved = dup(2);
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	char *text;
+	size_t len;
+
+	dup2(fd, 2);
+	close(fd);
+	*result = call(ctx);
+	fflush(stderr);
+	dup2(saved, 2);
+	close(saved);
+	text = feed_read(path, &len);
+	unlink(path);
+	return text;
 }
 
 #endif /* TESTS_OUTPUT_FEED_H */

@@ -22,26 +22,6 @@ static unsigned int files_in_folder(void)
 	return count;
 }
 
-/* What @call says on stderr, to be freed. */
-static char *stderr_of(int (*call)(void *ctx), void *ctx, int *result)
-{
-	const char *path = feed_path("stderr");
-	int saved = dup(2);
-	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-	char *text;
-	size_t len;
-
-	dup2(fd, 2);
-	close(fd);
-	*result = call(ctx);
-	fflush(stderr);
-	dup2(saved, 2);
-	close(saved);
-	text = feed_read(path, &len);
-	unlink(path);
-	return text;
-}
-
 static int call_check_name(void *ctx)
 {
 	return mt_output_check_name(ctx);
@@ -51,9 +31,10 @@ static void test_names(void **state)
 {
 	static const char *const good[] = {
 		"a.fxt", "a.fxt.gz", "a.txt", "a.txt.gz", "/x.y/a.csv", "a.csv.gz", "a.b.csv",
+		"a.FXT", "a.Csv.GZ",
 	};
 	static const char *const bad[] = {
-		"a", "", ".fxt", "a.gz", "a.fxt/", "a.fxt.zst", "afxt", "a.FXT", "a.csv.gz.gz",
+		"a", "", ".fxt", "a.gz", "a.fxt/", "a.fxt.zst", "afxt", "a.csv.gz.gz",
 		"a.csv/b", ".csv.gz",
 	};
 	char *text;
@@ -175,7 +156,35 @@ static void test_symbolic_link(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_size > 0);
 	unlink(path);
+	/* to what is not there yet, by way of another one */
+	assert_int_equal(symlink("link.csv", feed_path("far.csv")), 0);
+	feed_open(&feed, feed_path("far.csv"));
+	feed_commit(&feed);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	unlink(path);
 	unlink(link);
+	unlink(feed_path("far.csv"));
+}
+
+/* The longest name that there can be leaves no room for that of a temporary file. */
+static void test_long_name(void **state)
+{
+	char name[256], path[320];
+	struct feed feed;
+	struct stat st;
+
+	(void)state;
+	memset(name, 'n', 255);
+	strcpy(name + 251, ".csv");
+	snprintf(path, sizeof(path), "%s/%s", feed_folder, name);
+	feed_open(&feed, path);
+	feed_commit(&feed);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(files_in_folder(), 1);
+	unlink(path);
 }
 
 /* As any other file that is made: not private, not executable. */
@@ -358,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_several_at_once),
 		cmocka_unit_test(test_in_place_at_commit),
 		cmocka_unit_test(test_symbolic_link),
+		cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_cannot_open),
 		cmocka_unit_test(test_nothing_left),
