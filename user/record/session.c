@@ -172,6 +172,7 @@ static int on_trap(void *ctx, pid_t tid, const siginfo_t *info)
 	case MT_TRIGGER_NONE:
 		return 0;
 	case MT_TRIGGER_IGNORE:
+	case MT_TRIGGER_LIBRARIES:
 		return 1;
 	case MT_TRIGGER_HIT:
 		return trigger_hit(s, tid, address);

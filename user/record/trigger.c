@@ -6,8 +6,9 @@
  * mapped. Libraries are learned of as debuggers do: the dynamic linker calls the
  * empty function _dl_debug_state() whenever it has mapped or unmapped some, at
  * start-up after all are in place and before any of their constructors runs, and
- * at dlopen() likewise. A breakpoint there costs nothing but one stop a call, and
- * is removed as soon as the symbol is found.
+ * at dlopen() and dlclose() likewise. A breakpoint there costs nothing but one stop
+ * a call. It stays when the symbol is found, while there is a register for it: what
+ * has the symbol may be unloaded, and other code be mapped in its place.
  */
 #include "user/record/trigger.h"
 
@@ -26,19 +27,24 @@
 #define LINKER_HOOK		"_dl_debug_state"
 #define MAGIC_TRACE_STOP	"magic_trace_stop_indicator"
 
-/* An object that was searched, so that it is not searched again. */
-struct searched {
+/* A mapped object. */
+struct object {
 	uint64_t start;
 	uint64_t dev;
 	uint64_t inode;
 };
 
+struct function {
+	uint64_t address;
+	struct object object;	/* that has it */
+};
+
 struct mt_trigger {
-	char *symbol;
+	char *symbol;		/* NULL: none */
 	struct mt_symbol_search search;
-	MT_ARRAY(struct searched) objects;
-	uint64_t addresses[MT_BREAKPOINTS];	/* of the functions */
-	size_t nr_addresses;
+	MT_ARRAY(struct object) objects;	/* searched, and not to be searched again */
+	struct function functions[MT_BREAKPOINTS];
+	size_t nr_functions;
 	uint64_t watch;		/* where the dynamic linker tells of libraries, or 0 */
 	bool watch_is_entry;	/* it is the program's entry: once, and for want of better */
 	bool in_program;	/* found in the program itself, which hides libraries' */
@@ -48,20 +54,29 @@ struct mt_trigger {
 	bool told_unresolved;
 };
 
-int mt_trigger_new(const char *symbol, struct mt_trigger **out)
+int mt_trigger_check(const char *symbol)
 {
-	struct mt_trigger *trigger;
-
-	if (!strncmp(symbol, "symbol:", 7))
-		symbol += 7;
-	else if (!strcmp(symbol, "."))
-		symbol = MAGIC_TRACE_STOP;
-	if (!*symbol || !strcmp(symbol, "?")) {
+	if (symbol && (!*symbol || !strcmp(symbol, "symbol:") || !strcmp(symbol, "?") ||
+		       !strcmp(symbol, "symbol:?"))) {
 		mt_error("--trigger needs the name of a function");
 		return -EINVAL;
 	}
+	return 0;
+}
+
+int mt_trigger_new(const char *symbol, struct mt_trigger **out)
+{
+	struct mt_trigger *trigger;
+	int err = mt_trigger_check(symbol);
+
+	if (err)
+		return err;
+	if (symbol && !strncmp(symbol, "symbol:", 7))
+		symbol += 7;
+	else if (symbol && !strcmp(symbol, "."))
+		symbol = MAGIC_TRACE_STOP;
 	trigger = calloc(1, sizeof(*trigger));
-	if (!trigger || !(trigger->symbol = strdup(symbol))) {
+	if (!trigger || (symbol && !(trigger->symbol = strdup(symbol)))) {
 		free(trigger);
 		mt_error("out of memory");
 		return -ENOMEM;
@@ -91,13 +106,45 @@ const char *mt_trigger_symbol(const struct mt_trigger *trigger)
 static bool was_searched(const struct mt_trigger *trigger, const struct mt_mapping *map)
 {
 	for (size_t i = 0; i < trigger->objects.count; i++) {
-		const struct searched *object = &trigger->objects.data[i];
+		const struct object *object = &trigger->objects.data[i];
 
 		if (object->start == map->start && object->dev == map->dev &&
 		    object->inode == map->inode)
 			return true;
 	}
 	return false;
+}
+
+static bool is_mapped(const mt_mappings *maps, const struct object *object)
+{
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mt_mapping *map = &maps->data[i];
+
+		if (map->dev == object->dev && map->inode == object->inode &&
+		    object->start >= map->start && object->start < map->end)
+			return true;
+	}
+	return false;
+}
+
+/* Forget what was found in objects that are no longer mapped. */
+static void drop_unmapped(struct mt_trigger *trigger, const mt_mappings *maps)
+{
+	size_t functions = 0, objects = 0;
+
+	for (size_t i = 0; i < trigger->nr_functions; i++) {
+		if (is_mapped(maps, &trigger->functions[i].object))
+			trigger->functions[functions++] = trigger->functions[i];
+	}
+	for (size_t i = 0; i < trigger->objects.count; i++) {
+		if (is_mapped(maps, &trigger->objects.data[i]))
+			trigger->objects.data[objects++] = trigger->objects.data[i];
+	}
+	trigger->objects.count = objects;
+	/* There is room now for one that had to be passed over. */
+	if (trigger->told_many && functions < trigger->nr_functions)
+		trigger->objects.count = 0;
+	trigger->nr_functions = functions;
 }
 
 static const char *base_name(const char *path)
@@ -107,19 +154,22 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void tell_found(struct mt_trigger *trigger, uint64_t address, const char *path)
+static void add_function(struct mt_trigger *trigger, uint64_t address,
+			 const struct mt_mapping *map)
 {
-	if (trigger->nr_addresses == MT_BREAKPOINTS) {
+	if (trigger->nr_functions == MT_BREAKPOINTS) {
 		if (!trigger->told_many)
 			mt_warn("there are more functions named '%s' than the processor can "
 				"watch: only the first %d are", trigger->symbol, MT_BREAKPOINTS);
 		trigger->told_many = true;
 		return;
 	}
-	trigger->addresses[trigger->nr_addresses++] = address;
-	if (trigger->nr_addresses > 1)
+	trigger->functions[trigger->nr_functions++] = (struct function){
+		address, { map->start, map->dev, map->inode }
+	};
+	if (trigger->nr_functions > 1)
 		mt_info("trigger '%s': also watching another function of that name, in %s",
-			trigger->symbol, base_name(path));
+			trigger->symbol, base_name(map->path));
 }
 
 /*
@@ -148,23 +198,25 @@ static int resolve(struct mt_trigger *trigger, pid_t tid, const struct mt_symbol
 	return -EAGAIN;
 }
 
-/* Take over the places that were found. */
-static int take_places(struct mt_trigger *trigger, pid_t tid, const char *path, uint64_t hook)
+/* Take over the places that were found in @map. */
+static int take_places(struct mt_trigger *trigger, pid_t tid, const struct mt_mapping *map,
+		       uint64_t hook)
 {
 	for (size_t i = 0; i < trigger->search.places.count; i++) {
 		uint64_t address;
 		bool known = false;
 		int err;
 
-		err = resolve(trigger, tid, &trigger->search.places.data[i], path, hook, &address);
+		err = resolve(trigger, tid, &trigger->search.places.data[i], map->path, hook,
+			      &address);
 		if (err == -EAGAIN)
 			continue;
 		if (err)
 			return err;
-		for (size_t j = 0; j < trigger->nr_addresses; j++)
-			known |= trigger->addresses[j] == address;
+		for (size_t j = 0; j < trigger->nr_functions; j++)
+			known |= trigger->functions[j].address == address;
 		if (!known)
-			tell_found(trigger, address, path);
+			add_function(trigger, address, map);
 	}
 	return 0;
 }
@@ -196,7 +248,7 @@ static int search_object(struct mt_trigger *trigger, pid_t tid, const mt_mapping
 			 size_t index, uint64_t hook)
 {
 	const struct mt_mapping *map = &maps->data[index];
-	struct searched object = { map->start, map->dev, map->inode };
+	struct object object = { map->start, map->dev, map->inode };
 	int err;
 
 	if (!map->inode || was_searched(trigger, map))
@@ -206,7 +258,7 @@ static int search_object(struct mt_trigger *trigger, pid_t tid, const mt_mapping
 	if (err == -ENOENT)	/* not an object, or not to be read: so be it */
 		err = 0;
 	if (!err)
-		err = take_places(trigger, tid, map->path, hook);
+		err = take_places(trigger, tid, map, hook);
 	/* One that cannot be resolved before start-up is looked at again after it. */
 	if (!err && !search_is_open(trigger, hook))
 		err = mt_array_push(&trigger->objects, object);
@@ -214,8 +266,8 @@ static int search_object(struct mt_trigger *trigger, pid_t tid, const mt_mapping
 }
 
 /*
- * Search the objects that are mapped and were not searched yet, the program's own
- * first: its function hides those of the same name in libraries. The thread is at
+ * Forget the objects that are gone, and search those that are mapped and were not
+ * searched yet, the program's own first: its function hides those of the same name in libraries. The thread is at
  * the breakpoint of @hook, if that is not 0.
  */
 static int search_new(struct mt_trigger *trigger, pid_t tid, uint64_t hook)
@@ -230,9 +282,10 @@ static int search_new(struct mt_trigger *trigger, pid_t tid, uint64_t hook)
 		mt_error("the program's memory map cannot be read: %s", strerror(-err));
 		return err;
 	}
+	drop_unmapped(trigger, &maps);
 	program = find_program(tid, &maps);
 	for (int own = 1; own >= 0; own--) {
-		size_t before = trigger->nr_addresses;
+		size_t before = trigger->nr_functions;
 
 		for (size_t i = 0; i < maps.count && !err && !trigger->in_program; i++) {
 			const struct mt_mapping *map = &maps.data[i];
@@ -241,7 +294,7 @@ static int search_new(struct mt_trigger *trigger, pid_t tid, uint64_t hook)
 				    map->inode == program->inode))
 				err = search_object(trigger, tid, &maps, i, hook);
 		}
-		if (own && trigger->nr_addresses > before)
+		if (own && trigger->nr_functions > before)
 			trigger->in_program = true;
 	}
 	mt_mappings_free(&maps);
@@ -306,51 +359,72 @@ static void tell_pending(struct mt_trigger *trigger)
 		mt_warn("the program has no function '%s'%s", trigger->symbol, near);
 }
 
+/* The breakpoints that are wanted now; returns how many. */
+static size_t list_wanted(const struct mt_trigger *trigger, uint64_t wanted[MT_BREAKPOINTS])
+{
+	bool waiting = !trigger->started && !trigger->in_program;
+	size_t count = 0;
+
+	if (trigger->disarmed)
+		return 0;
+	for (; count < trigger->nr_functions; count++)
+		wanted[count] = trigger->functions[count].address;
+	/* While libraries are waited for, that is worth more than a fourth function. */
+	if (trigger->watch && count == MT_BREAKPOINTS && waiting)
+		count--;
+	if (trigger->watch && count < MT_BREAKPOINTS)
+		wanted[count++] = trigger->watch;
+	return count;
+}
+
 int mt_trigger_exec(struct mt_trigger *trigger, pid_t tid)
 {
-	int err;
+	int err = 0;
 
 	if (trigger->disarmed)
 		return 0;
 	trigger->objects.count = 0;
-	trigger->nr_addresses = 0;
+	trigger->nr_functions = 0;
 	trigger->watch = 0;
 	trigger->watch_is_entry = false;
 	trigger->in_program = false;
 	trigger->started = false;
-	err = search_new(trigger, tid, 0);
+	if (trigger->symbol)
+		err = search_new(trigger, tid, 0);
 	if (err)
 		return err;
 	/* What the linker has is no reason not to wait: a library's would be used instead. */
-	if (!trigger->in_program && mt_auxv(tid, AT_BASE)) {
+	if (mt_auxv(tid, AT_BASE)) {
 		trigger->watch = find_linker_hook(tid);
 		trigger->watch_is_entry = !trigger->watch;
 		if (!trigger->watch)
 			trigger->watch = mt_auxv(tid, AT_ENTRY);
 	}
-	if (!trigger->watch && !trigger->nr_addresses)
+	if (trigger->symbol && !trigger->watch && !trigger->nr_functions)
 		tell_pending(trigger);
 	return 0;
 }
 
+/* The dynamic linker has told of a change, or is about to make one. */
 static int loaded(struct mt_trigger *trigger, pid_t tid)
 {
-	size_t before = trigger->nr_addresses;
+	uint64_t before[MT_BREAKPOINTS] = { 0 }, after[MT_BREAKPOINTS] = { 0 };
+	size_t nr_before = list_wanted(trigger, before);
 	bool first = !trigger->started;
-	int err = search_new(trigger, tid, trigger->watch);
+	int err = trigger->symbol ? search_new(trigger, tid, trigger->watch) : 0;
 
 	if (err)
 		return err;
 	/* The linker calls once before it has mapped anything, and then with all. */
-	trigger->started = trigger->watch_is_entry || trigger->objects.count > 2;
+	if (trigger->watch_is_entry || trigger->objects.count > 2)
+		trigger->started = true;
 	if (trigger->watch_is_entry)
 		trigger->watch = 0;
-	if (trigger->nr_addresses && trigger->started)
-		trigger->watch = 0;
-	if (first && trigger->started && !trigger->nr_addresses)
+	if (trigger->symbol && first && trigger->started && !trigger->nr_functions)
 		tell_pending(trigger);
-	return trigger->watch && before == trigger->nr_addresses ? MT_TRIGGER_IGNORE :
-								   MT_TRIGGER_LOADED;
+	if (list_wanted(trigger, after) == nr_before && !memcmp(before, after, sizeof(after)))
+		return MT_TRIGGER_LIBRARIES;
+	return MT_TRIGGER_LOADED;
 }
 
 /* ---- being hit ---- */
@@ -363,8 +437,8 @@ int mt_trigger_trap(struct mt_trigger *trigger, pid_t tid, const siginfo_t *info
 	/* A thread that has not been synced since the breakpoints changed. */
 	if (trigger->disarmed)
 		return MT_TRIGGER_IGNORE;
-	for (size_t i = 0; i < trigger->nr_addresses; i++) {
-		if (trigger->addresses[i] == *address)
+	for (size_t i = 0; i < trigger->nr_functions; i++) {
+		if (trigger->functions[i].address == *address)
 			return MT_TRIGGER_HIT;
 	}
 	if (trigger->watch && *address == trigger->watch)
@@ -375,23 +449,20 @@ int mt_trigger_trap(struct mt_trigger *trigger, pid_t tid, const siginfo_t *info
 int mt_trigger_sync(struct mt_trigger *trigger, pid_t tid)
 {
 	uint64_t addresses[MT_BREAKPOINTS];
-	size_t count = 0;
-	int err;
+	size_t count = list_wanted(trigger, addresses);
+	int err = mt_breakpoints_set(tid, addresses, count);
 
-	if (!trigger->disarmed) {
-		for (; count < trigger->nr_addresses; count++)
-			addresses[count] = trigger->addresses[count];
-		/* While libraries are waited for, that is worth more than a fourth function. */
-		if (trigger->watch) {
-			if (count == MT_BREAKPOINTS)
-				count--;
-			addresses[count++] = trigger->watch;
-		}
+	/* Where the symbol is known, or none is wanted, libraries can do without. */
+	if (err && err != -ESRCH && trigger->watch && (!trigger->symbol || trigger->in_program)) {
+		trigger->watch = 0;
+		count = list_wanted(trigger, addresses);
+		err = mt_breakpoints_set(tid, addresses, count);
+		if (!count)
+			err = 0;
 	}
-	err = mt_breakpoints_set(tid, addresses, count);
 	if (err && err != -ESRCH)
 		mt_error("the breakpoint of trigger '%s' cannot be set in thread %d: %s%s",
-			 trigger->symbol, tid, strerror(-err),
+			 trigger->symbol ? trigger->symbol : "", tid, strerror(-err),
 			 err == -ENOSPC ? "; are the debug registers in use by perf?" : "");
 	return err;
 }
@@ -406,7 +477,7 @@ void mt_trigger_report_never(const struct mt_trigger *trigger)
 	char near[512];
 
 	print_near(trigger, near, sizeof(near));
-	if (trigger->nr_addresses)
+	if (trigger->nr_functions)
 		mt_warn("trigger '%s' never fired: the function was not called", trigger->symbol);
 	else if (trigger->told_unresolved)
 		mt_warn("trigger '%s' never fired: which function it is was not found out",

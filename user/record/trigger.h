@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A trigger: a function, by name, at whose entry the program is stopped for a
- * moment. It may be in the program or in any library that it loads, at any time;
- * until it is found, the dynamic linker is watched. Knows nothing of snapshots.
+ * moment. It may be in the program or in any library that it loads, at any time,
+ * and so the dynamic linker is watched. Knows nothing of snapshots.
  */
 #ifndef MTRACE_RECORD_TRIGGER_H
 #define MTRACE_RECORD_TRIGGER_H
@@ -16,10 +16,12 @@ struct mt_trigger;
 
 /*
  * @symbol is what --trigger was given: a name, also as "symbol:NAME", or "." for
- * magic_trace_stop_indicator. Returns 0; -EINVAL after a message if it cannot be
- * a name; -ENOMEM.
+ * magic_trace_stop_indicator. NULL is none: then the dynamic linker alone is
+ * watched. Returns 0; -EINVAL after a message if it cannot be a name; -ENOMEM.
  */
 int mt_trigger_new(const char *symbol, struct mt_trigger **out);
+/* The first half of that: 0, or -EINVAL after a message. */
+int mt_trigger_check(const char *symbol);
 void mt_trigger_free(struct mt_trigger *trigger);	/* NULL is allowed */
 
 /* The name that is looked for. */
@@ -34,7 +36,8 @@ int mt_trigger_exec(struct mt_trigger *trigger, pid_t tid);
 enum mt_trigger_event {
 	MT_TRIGGER_NONE,	/* the stop is none of the trigger's */
 	MT_TRIGGER_IGNORE,	/* it is, and means nothing now */
-	MT_TRIGGER_LOADED,	/* the breakpoints are to be others, in all threads */
+	MT_TRIGGER_LIBRARIES,	/* the dynamic linker tells of a change of libraries */
+	MT_TRIGGER_LOADED,	/* so it does, and all threads' breakpoints are to be others */
 	MT_TRIGGER_HIT,		/* *@address is about to be executed */
 };
 

@@ -33,8 +33,10 @@ struct run {
 	struct mt_tracee *tracee;
 	struct mt_trigger *trigger;
 	bool once;		/* disarm at the first hit */
+	bool watch;		/* have a trigger without a symbol */
 	unsigned int hits;
 	unsigned int other_hits;	/* in threads other than the first */
+	unsigned int libraries;	/* changes that the linker told of */
 	unsigned int execs;
 	unsigned int threads;
 	unsigned int last_exits;
@@ -81,6 +83,7 @@ static int on_trap(void *ctx, pid_t tid, const siginfo_t *info)
 		}
 		return 1;
 	}
+	run->libraries += event == MT_TRIGGER_LOADED || event == MT_TRIGGER_LIBRARIES;
 	if (event == MT_TRIGGER_LOADED) {
 		int err = mt_tracee_changed(run->tracee, true);
 
@@ -121,9 +124,8 @@ static const struct mt_tracee_ops ops = {
 	on_exec, on_thread, on_trap, on_last_exit, on_interrupted, on_sync,
 };
 
-static struct run run_program(const char *symbol, bool once, const char *line)
+static void run_line(struct run *run, const char *symbol, const char *line)
 {
-	struct run run = { .once = once };
 	char copy[512], *argv[16];
 	int argc = 0;
 
@@ -131,17 +133,24 @@ static struct run run_program(const char *symbol, bool once, const char *line)
 	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
 		argv[argc++] = word;
 	argv[argc] = NULL;
-	if (symbol)
-		assert_int_equal(mt_trigger_new(symbol, &run.trigger), 0);
-	assert_int_equal(mt_tracee_start(argv, &ops, &run, &run.tracee), 0);
-	assert_int_equal(on_exec(&run, mt_tracee_pid(run.tracee)), 0);
-	assert_int_equal(mt_tracee_run(run.tracee), 0);
-	run.status = mt_tracee_status(run.tracee);
-	run.children = mt_tracee_children(run.tracee);
-	if (run.trigger && !run.hits)
-		mt_trigger_report_never(run.trigger);
-	mt_tracee_free(run.tracee);
-	mt_trigger_free(run.trigger);
+	if (symbol || run->watch)
+		assert_int_equal(mt_trigger_new(symbol, &run->trigger), 0);
+	assert_int_equal(mt_tracee_start(argv, &ops, run, &run->tracee), 0);
+	assert_int_equal(on_exec(run, mt_tracee_pid(run->tracee)), 0);
+	assert_int_equal(mt_tracee_run(run->tracee), 0);
+	run->status = mt_tracee_status(run->tracee);
+	run->children = mt_tracee_children(run->tracee);
+	if (symbol && !run->hits)
+		mt_trigger_report_never(run->trigger);
+	mt_tracee_free(run->tracee);
+	mt_trigger_free(run->trigger);
+}
+
+static struct run run_program(const char *symbol, bool once, const char *line)
+{
+	struct run run = { .once = once };
+
+	run_line(&run, symbol, line);
 	return run;
 }
 
@@ -214,6 +223,33 @@ static const char opener[] =
 	"int main(int c, char **v) { pthread_t t; void *lib;\n"
 	"  pthread_create(&t, 0, work, 0); lib = dlopen(v[1], RTLD_NOW); if (!lib) return 1;\n"
 	"  call = dlsym(lib, \"lib_call\"); pthread_join(t, 0); call(); return 0; }\n";
+
+/*
+ * A library of one function, whatever its name: such libraries are of one size, and
+ * go to one place, one after the other.
+ */
+static const char filled[] =
+	"__attribute__((noinline)) void NAME(void) { __asm__ volatile(\"\"); }\n";
+
+/*
+ * Loads and unloads argv[1] ... in turn, calling its function three times each. A
+ * name of "-" takes the place where the first one was. Exits with the number of
+ * libraries that came to that place.
+ */
+static const char loader[] =
+	"#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <stdint.h>\n#include <sys/mman.h>\n"
+	"int main(int c, char **v) { void *first = 0; int same = 0;\n"
+	"  for (int i = 1; i < c; i++) { void *lib, *f;\n"
+	"    if (*v[i] == '-') {\n"
+	"      if (mmap((void *)((uintptr_t)first & ~4095UL), 4096, PROT_READ, MAP_PRIVATE |\n"
+	"          MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) return 97;\n"
+	"      continue; }\n"
+	"    lib = dlopen(v[i], RTLD_NOW); if (!lib) return 99;\n"
+	"    f = dlsym(lib, \"hit\"); if (!f) f = dlsym(lib, \"other\");\n"
+	"    if (!first) first = f; same += f == first;\n"
+	"    for (int n = 0; n < 3; n++) ((void (*)(void))f)();\n"
+	"    if (dlclose(lib)) return 98; }\n"
+	"  return same; }\n";
 
 /* A child of each kind calls hit(), and so does the program, once each. */
 static const char forker[] =
@@ -300,6 +336,9 @@ static int build_all(void **state)
 	build("linked", flags, linked);
 	snprintf(flags, sizeof(flags), "%s/lib.so -Wl,-rpath,%s -Wl,-z,now", dir, dir);
 	build("linked_now", flags, linked);
+	build("hit.so", "-shared -fPIC -DNAME=hit", filled);
+	build("other.so", "-shared -fPIC -DNAME=other", filled);
+	build("loader", "-ldl", loader);
 	build("opener", "-pthread -ldl", opener);
 	build("forker", "", forker);
 	build("leaver", "", leaver);
@@ -488,6 +527,66 @@ static void test_dlopen(void **state)
 	assert_int_equal(run.other_hits, 2);
 }
 
+/* Where a library was that is gone, another function is not the trigger. */
+static void test_dlclose(void **state)
+{
+	char line[512];
+	struct run run;
+
+	(void)state;
+	snprintf(line, sizeof(line), "loader %s/hit.so %s/other.so %s/other.so", dir, dir, dir);
+	run = run_program("hit", false, line);
+	/* All three were at one place, or this shows nothing. */
+	check_exit(&run, 3);
+	assert_int_equal(run.hits, 3);
+	/* And it is one again when its library is there again. */
+	snprintf(line, sizeof(line), "loader %s/hit.so %s/other.so %s/hit.so", dir, dir, dir);
+	run = run_program("hit", false, line);
+	check_exit(&run, 3);
+	assert_int_equal(run.hits, 6);
+}
+
+/* A library that is loaded again, elsewhere. */
+static void test_dlopen_again(void **state)
+{
+	char line[512];
+	struct run run;
+
+	(void)state;
+	snprintf(line, sizeof(line), "loader %s/hit.so - %s/hit.so %s/hit.so", dir, dir, dir);
+	run = run_program("hit", false, line);
+	check_exit(&run, 1);
+	assert_int_equal(run.hits, 9);
+	assert_true(run.addresses[0] != run.addresses[3]);
+	/* One that comes after another of that name was found, and has not gone. */
+	snprintf(line, sizeof(line), "opener %s/lib.so", dir);
+	run = run_program("_dl_exception_free", false, line);
+	check_exit(&run, 0);
+	assert_int_equal(run.hits, 1);
+	assert_int_equal(run.addresses[0] & 0xfff,
+			 nm_address("lib.so", "_dl_exception_free") & 0xfff);
+}
+
+/* Without a symbol the dynamic linker is watched, and nothing is hit. */
+static void test_no_symbol(void **state)
+{
+	char line[512];
+	struct run run = { 0 };
+
+	(void)state;
+	snprintf(line, sizeof(line), "loader %s/hit.so %s/other.so", dir, dir);
+	run.watch = true;
+	run_line(&run, NULL, line);
+	check_exit(&run, 2);
+	assert_int_equal(run.hits, 0);
+	/* At least before and after each of two loadings and unloadings. */
+	assert_true(run.libraries >= 8);
+	run = (struct run){ .watch = true };
+	run_line(&run, NULL, "static 3");
+	check_exit(&run, 7);
+	assert_int_equal(run.libraries, 0);
+}
+
 /* An indirect function is waited for as the function that it stands for. */
 static void test_ifunc(void **state)
 {
@@ -649,6 +748,9 @@ int main(void)
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_stripped),
 		cmocka_unit_test(test_dlopen),
+		cmocka_unit_test(test_dlclose),
+		cmocka_unit_test(test_dlopen_again),
+		cmocka_unit_test(test_no_symbol),
 		cmocka_unit_test(test_ifunc),
 		cmocka_unit_test(test_children),
 		cmocka_unit_test(test_child_survives),
