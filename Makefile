@@ -114,19 +114,21 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/mtrace-user
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mtrace
 
-DKMS_SRC := $(DESTDIR)/usr/src/mtrace-$(VERSION)
+# What other kernels have from DKMS stays as it is; a failure leaves all as it was.
+DKMS_SRC := /usr/src/mtrace-$(VERSION)
 dkms-install:
 	@command -v dkms >/dev/null || { \
 		echo "dkms is not installed: apt-get install dkms linux-headers-$(KERNEL)" >&2; exit 1; }
-	if dkms status mtrace/$(VERSION) | grep -q .; then dkms remove mtrace/$(VERSION) --all; fi
-	rm -rf $(DKMS_SRC)
+	@[ -f "$(KDIR)/Makefile" ] || { \
+		echo "no kernel headers in $(KDIR): apt-get install linux-headers-$(KERNEL)," \
+		     "or name another KERNEL=" >&2; exit 1; }
 	mkdir -p $(DKMS_SRC)/include/uapi/linux $(DKMS_SRC)/kmod
 	cp Kbuild LICENSE dkms.conf $(DKMS_SRC)
 	cp kmod/*.[ch] $(DKMS_SRC)/kmod
 	cp include/uapi/linux/mtrace.h $(DKMS_SRC)/include/uapi/linux
-	dkms add mtrace/$(VERSION)
-	dkms build mtrace/$(VERSION) -k $(KERNEL)
-	dkms install mtrace/$(VERSION) -k $(KERNEL)
+	dkms status -m mtrace -v $(VERSION) | grep -q . || dkms add mtrace/$(VERSION)
+	dkms build --force mtrace/$(VERSION) -k $(KERNEL)
+	dkms install --force mtrace/$(VERSION) -k $(KERNEL)
 
 clean:
 	rm -rf $(BUILD)
