@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Recording -> image, decoder and timeline of each thread -> output files. Only
- * composes, and counts for the summary.
+ * composes.
  */
 #include "user/cmd/decode.h"
 
@@ -13,41 +13,20 @@
 #include <sys/stat.h>
 
 #include "user/base/log.h"
+#include "user/cmd/summary.h"
 #include "user/decode/decoder.h"
 #include "user/image/image.h"
 #include "user/output/output.h"
 #include "user/recording/recording.h"
 #include "user/timeline/timeline.h"
 
-struct totals {
-	uint64_t threads;
-	uint64_t bytes;
-	uint64_t slices;
-	uint64_t gaps;
-	struct mt_decode_stats decode;
-};
-
 struct job {
 	struct mt_recording *rec;
 	const struct mt_meta *meta;
 	struct mt_image_cache *cache;
 	struct mt_output *output;
-	struct totals totals;
+	struct mt_summary summary;
 };
-
-static void add_stats(struct mt_decode_stats *to, const struct mt_decode_stats *from)
-{
-	size_t i;
-
-	to->segments += from->segments;
-	to->calls += from->calls;
-	to->insns += from->insns;
-	to->overflows += from->overflows;
-	to->errors += from->errors;
-	to->skipped += from->skipped;
-	for (i = 0; i < MT_DECODE_ERRORS; i++)
-		to->errors_by_code[i] += from->errors_by_code[i];
-}
 
 static void describe_track(struct mt_track *track, const struct mt_snapshot_info *info,
 			   const struct mt_thread_info *thread)
@@ -62,6 +41,15 @@ static void describe_track(struct mt_track *track, const struct mt_snapshot_info
 	for (i = 0; i < info->nr_processes; i++)
 		if (info->processes[i].pid == thread->pid && info->processes[i].comm)
 			track->process = info->processes[i].comm;
+}
+
+static void warn_undecoded(const struct mt_snapshot_info *info,
+			   const struct mt_thread_info *thread, size_t len,
+			   const struct mt_decode_stats *stats)
+{
+	mt_warn("snapshot %" PRIu64 ", thread %d: nothing could be decoded of %zu bytes%s",
+		info->number, thread->tid, len,
+		stats->synced || stats->errors ? "" : ": there is no whole PSB packet");
 }
 
 /* Decode @bytes of @thread over @image to the output. */
@@ -101,19 +89,15 @@ static int decode_bytes(struct job *job, const struct mt_snapshot_info *info,
 	if (err)
 		return err;
 	err = mt_decode(&config, &code, bytes, len, mt_timeline_flow, timeline, &stats);
+	if (!err && mt_outcome_of(&stats) == MT_OUTCOME_UNDECODED) {
+		warn_undecoded(info, thread, len, &stats);
+		mt_timeline_undecoded(timeline);
+	}
 	if (!err)
 		err = mt_timeline_finish(timeline, mt_output_sink(job->output));
 	if (!err) {
 		mt_timeline_stats(timeline, &slices);
-		job->totals.threads++;
-		job->totals.slices += slices.slices;
-		job->totals.gaps += slices.gaps;
-		add_stats(&job->totals.decode, &stats);
-		if (len && !stats.segments)
-			mt_warn("snapshot %" PRIu64 ", thread %d: nothing could be decoded of "
-				"%zu bytes%s", info->number, thread->tid, len,
-				stats.errors ? "" : ": no traced code ran in them, or there is "
-				"no whole PSB packet");
+		err = mt_summary_add(&job->summary, thread->tid, &stats, slices.slices);
 	}
 	mt_timeline_free(timeline);
 	return err;
@@ -134,7 +118,6 @@ static int decode_thread(struct job *job, size_t index, size_t number, struct mt
 		mt_warn("snapshot %" PRIu64 ", thread %d: the last %" PRIu64 " bytes of the trace "
 			"are missing from the recording", info->number, thread->tid,
 			thread->missing);
-	job->totals.bytes += len;
 	if (len) {
 		err = decode_bytes(job, info, thread, image, bytes, len);
 		if (err)
@@ -194,56 +177,6 @@ static int decode_snapshot(struct job *job, size_t index)
 	return err;
 }
 
-/* "12,345" */
-static const char *number(uint64_t value, char buf[32])
-{
-	char digits[32];
-	int len = snprintf(digits, sizeof(digits), "%" PRIu64, value), i;
-	char *to = buf;
-
-	for (i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = '\0';
-	return buf;
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
-static void summarize(const struct totals *totals, uint64_t snapshots)
-{
-	const struct mt_decode_stats *stats = &totals->decode;
-	char text[5][32], gaps[128] = "no gap", *to = gaps;
-	size_t i;
-
-	for (i = 0; i < MT_DECODE_ERRORS; i++)
-		if (stats->errors_by_code[i])
-			mt_warn("%s place%s in the trace cannot be decoded: %s",
-				number(stats->errors_by_code[i], text[0]),
-				plural(stats->errors_by_code[i]), mt_decode_error((int)i));
-	if (stats->overflows || stats->errors) {
-		to += sprintf(to, "%s gap%s (", number(stats->overflows + stats->errors, text[0]),
-			      plural(stats->overflows + stats->errors));
-		if (stats->overflows)
-			to += sprintf(to, "%s overflow%s%s", number(stats->overflows, text[1]),
-				      plural(stats->overflows), stats->errors ? ", " : "");
-		if (stats->errors)
-			to += sprintf(to, "%s error%s", number(stats->errors, text[1]),
-				      plural(stats->errors));
-		sprintf(to, ")");
-	}
-	mt_info("%s snapshot%s, %s thread%s: %s call%s, %s slice%s, %s",
-		number(snapshots, text[0]), plural(snapshots),
-		number(totals->threads, text[1]), plural(totals->threads),
-		number(stats->calls, text[2]), plural(stats->calls),
-		number(totals->slices, text[3]), plural(totals->slices), gaps);
-}
-
 /* A file of the default name stays as .old, beside itself if that is a link. */
 static int keep_old(void)
 {
@@ -284,10 +217,8 @@ static int decode_all(struct job *job)
 
 	for (i = 0; i < count && !err; i++)
 		err = decode_snapshot(job, i);
-	if (!err && !job->totals.slices) {
-		mt_error("nothing was recorded: %s",
-			 job->totals.bytes ? "nothing can be decoded of what the snapshots hold" :
-			 count ? "no snapshot has any trace" : "there is no snapshot");
+	if (!err && !job->summary.slices) {
+		mt_error("nothing was recorded: %s", mt_summary_nothing(&job->summary, count));
 		err = -ENODATA;
 	}
 	return err;
@@ -331,8 +262,9 @@ int mt_cmd_decode_files(const char *recording, const char *const *outputs, size_
 	if (!err)
 		err = mt_output_commit(job.output);
 	if (!err)
-		summarize(&job.totals, mt_recording_nr_snapshots(job.rec));
+		mt_summary_tell(&job.summary, mt_recording_nr_snapshots(job.rec));
 	mt_output_close(job.output);
+	mt_summary_free(&job.summary);
 out_cache:
 	mt_image_cache_free(job.cache);
 out_recording:

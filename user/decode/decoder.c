@@ -37,6 +37,7 @@ struct known_insn {
 };
 
 struct decoder {
+	struct pt_config config;
 	struct pt_block_decoder *blk;
 	const struct mt_code *code;
 	const uint8_t *bytes;
@@ -268,6 +269,25 @@ static enum pt_error_code decode_segment(struct decoder *d, int status)
 	return pt_errcode(status);
 }
 
+/*
+ * libipt says "end" at the last PSB both where all that belongs to it is there, and
+ * nothing follows, and where a part of it is missing. An overflow may cut it short.
+ */
+static bool is_whole_psb(const struct decoder *d, uint64_t offset)
+{
+	struct pt_packet_decoder *pkt = pt_pkt_alloc_decoder(&d->config);
+	struct pt_packet packet = { .type = ppt_invalid };
+	int status;
+
+	if (!pkt)
+		return false;
+	status = pt_pkt_sync_set(pkt, offset);
+	while (status >= 0 && packet.type != ppt_psbend && packet.type != ppt_ovf)
+		status = pt_pkt_next(pkt, &packet, sizeof(packet));
+	pt_pkt_free_decoder(pkt);
+	return status >= 0;
+}
+
 static int run(struct decoder *d)
 {
 	uint64_t at = find_psb(d, 0);
@@ -282,7 +302,10 @@ static int run(struct decoder *d)
 		status = pt_blk_sync_set(d->blk, at);
 		if (status < 0) {
 			error = pt_errcode(status);
+			if (error == pte_eos && is_whole_psb(d, at))
+				d->builder.stats->synced++;
 		} else {
+			d->builder.stats->synced++;
 			take_time(d);
 			error = decode_segment(d, status);
 		}
@@ -327,7 +350,6 @@ int mt_decode(const struct mt_decode_config *config, const struct mt_code *code,
 	      const uint8_t *bytes, size_t len, mt_flow_fn fn, void *ctx,
 	      struct mt_decode_stats *stats)
 {
-	struct pt_config pt_config;
 	struct decoder *d;
 	int err = -ENOMEM;
 
@@ -347,9 +369,9 @@ int mt_decode(const struct mt_decode_config *config, const struct mt_code *code,
 	d->known = calloc(INSN_CACHE, sizeof(*d->known));
 	if (!d->known)
 		goto out;
-	configure(&pt_config, config, bytes, len);
+	configure(&d->config, config, bytes, len);
 	err = -EINVAL;
-	d->blk = pt_blk_alloc_decoder(&pt_config);
+	d->blk = pt_blk_alloc_decoder(&d->config);
 	if (!d->blk || pt_blk_set_image(d->blk, code->image) < 0)
 		goto out;
 	err = run(d);

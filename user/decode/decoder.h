@@ -37,6 +37,7 @@ struct mt_decode_stats {
 	uint64_t overflows;	/* packets lost by the CPU */
 	uint64_t errors;	/* places where decoding had to begin anew */
 	uint64_t errors_by_code[MT_DECODE_ERRORS];	/* pt_error_code */
+	uint64_t synced;	/* whole PSBs that decoding began at */
 	uint64_t skipped;	/* bytes before the first PSB, where all is unknown */
 };
 

@@ -124,6 +124,9 @@ static int text_track_begin(void *state, const struct mt_track *track)
 					(int)track->tid);
 	if (!err)
 		err = text_name(text, track->thread);
+	if (!err && track->state != MT_TRACK_SLICES)
+		return mt_outfile_printf(text->file, ": %s\n", track->state == MT_TRACK_IDLE ?
+					 "nothing ran" : "nothing could be decoded");
 	if (!err)
 		err = mt_outfile_printf(text->file, ": %s ns, from %s ns to %s ns\n", length, begin,
 					end);

@@ -38,6 +38,12 @@ struct mt_slice {
 	uint32_t flags;			/* MT_SLICE_F_* */
 };
 
+enum mt_track_state {
+	MT_TRACK_SLICES,
+	MT_TRACK_IDLE,			/* nothing ran in what is traced: no slice */
+	MT_TRACK_UNDECODED,		/* nothing is known: no slice either */
+};
+
 /* One thread's track in one snapshot. */
 struct mt_track {
 	uint64_t snapshot;		/* number, from 1 */
@@ -46,7 +52,8 @@ struct mt_track {
 	const char *process;		/* names */
 	const char *thread;
 	uint64_t begin_ns;		/* what was decoded; set by the timeline ... */
-	uint64_t end_ns;		/* ... which holds a track back until it ends */
+	uint64_t end_ns;		/* ... which holds a track back until it ends ... */
+	enum mt_track_state state;	/* ... this too; without slices there is no time */
 };
 
 struct mt_sink {

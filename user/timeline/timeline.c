@@ -15,6 +15,7 @@ struct mt_timeline {
 	struct mt_held held;
 	struct mt_stack *stack;
 	uint64_t events;
+	bool undecoded;
 	bool at_end;		/* MT_FLOW_END has been seen, or the tracee was stopped */
 };
 
@@ -80,6 +81,11 @@ int mt_timeline_flow(void *timeline, const struct mt_flow *events, unsigned int 
 	return err;
 }
 
+void mt_timeline_undecoded(struct mt_timeline *tl)
+{
+	tl->undecoded = true;
+}
+
 int mt_timeline_finish(struct mt_timeline *tl, const struct mt_sink *sink)
 {
 	bool stopped;
@@ -95,6 +101,9 @@ int mt_timeline_finish(struct mt_timeline *tl, const struct mt_sink *sink)
 	if (err)
 		return err;
 	mt_held_finish(&tl->held);
+	tl->config.track.state = MT_TRACK_SLICES;
+	if (!tl->held.slices.count && !tl->held.outer.count)
+		tl->config.track.state = tl->undecoded ? MT_TRACK_UNDECODED : MT_TRACK_IDLE;
 	return mt_held_emit(&tl->held, &tl->config.clock, &tl->config.track, sink);
 }
 

@@ -24,7 +24,7 @@ struct mt_timeline;
 
 struct mt_timeline_config {
 	const struct mt_resolver *resolver;	/* used until mt_timeline_free() */
-	struct mt_track track;			/* begin_ns and end_ns are ignored */
+	struct mt_track track;			/* times and state are ignored */
 	struct mt_clock clock;
 	uint64_t begin_tsc;		/* mt_thread_info.start_tsc, 0 if unknown */
 	uint64_t end_tsc;		/* mt_thread_info.end_tsc, 0 if unknown */
@@ -43,6 +43,12 @@ int mt_timeline_new(const struct mt_timeline_config *config, struct mt_timeline 
  * after which the timeline can only be freed.
  */
 int mt_timeline_flow(void *timeline, const struct mt_flow *events, unsigned int count);
+
+/*
+ * Something is in the trace, and none of it could be decoded: the track is not one
+ * of a thread that did nothing. To be called before mt_timeline_finish().
+ */
+void mt_timeline_undecoded(struct mt_timeline *timeline);
 
 /*
  * The trace has ended: end what is open and give the track and all its slices

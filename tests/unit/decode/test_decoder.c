@@ -516,6 +516,40 @@ static void test_nothing(void **state)
 	expect(&code, &pt, "");
 }
 
+/* Where nothing ran, all the same a PSB was there, and whole. */
+static void expect_synced(size_t len, uint64_t synced)
+{
+	struct mt_decode_stats stats;
+	struct events events;
+
+	code_ready(&code, false);
+	assert_int_equal(decode(&code, pt.bytes, len, &events, &stats), 0);
+	assert_int_equal(events.count, 0);
+	assert_int_equal(stats.synced, synced);
+	assert_int_equal(stats.segments, 0);
+	assert_int_equal(stats.errors, 0);
+	free(events.data);
+	code_done(&code);
+}
+
+static void test_synced(void **state)
+{
+	size_t whole, i;
+
+	(void)state;
+	expect_synced(0, 0);
+	pt_tip(&pt, 0x1000);
+	expect_synced(pt.len, 0);
+	pt_psb_off(&pt, 100);
+	whole = pt.len;
+	expect_synced(whole, 1);
+	for (i = 0; i < whole; i++)
+		expect_synced(i, 0);
+	pt_tsc(&pt, 101);
+	pt_pad(&pt);
+	expect_synced(pt.len, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -540,6 +574,7 @@ int main(void)
 		cmocka_unit_test_setup(test_times, setup),
 		cmocka_unit_test_setup(test_refused, setup),
 		cmocka_unit_test_setup(test_nothing, setup),
+		cmocka_unit_test_setup(test_synced, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,29 @@ static void test_tree(void **state)
 		    "       0            7  [lost trace]\n");
 }
 
+/* A thread without slices has no times either, and which of two it is is said. */
+static void test_no_slices(void **state)
+{
+	const char *path = feed_path("none.txt");
+	struct mt_track track = {
+		.snapshot = 1, .pid = 7, .tid = 8, .process = "p", .thread = "t",
+		.state = MT_TRACK_IDLE,
+	};
+	struct feed feed;
+
+	(void)state;
+	feed_open(&feed, path);
+	assert_int_equal(feed.sink->track_begin(feed.sink->ctx, &track), 0);
+	feed_track_end(&feed);
+	track.state = MT_TRACK_UNDECODED;
+	assert_int_equal(feed.sink->track_begin(feed.sink->ctx, &track), 0);
+	feed_track_end(&feed);
+	feed_commit(&feed);
+	feed_expect(path, "snapshot 1 pid 7 tid 8 t: nothing ran\n"
+			  "\n"
+			  "snapshot 1 pid 7 tid 8 t: nothing could be decoded\n");
+}
+
 /* Each line of a deep stack has a bounded length. */
 static void test_deep(void **state)
 {
@@ -84,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_no_slices),
 		cmocka_unit_test(test_deep),
 	};
 
