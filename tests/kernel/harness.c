@@ -332,7 +332,11 @@ static int run(struct test *test)
 	return WEXITSTATUS(status);
 }
 
-/* Runs the tests whose names match one of the patterns, all without any. */
+/*
+ * Runs the tests whose names match one of the patterns; without any, all but
+ * sleep_*: the emulated machine's console does not always survive that devices
+ * are put to sleep, and then nothing is heard of the tests any more.
+ */
 int main(int argc, char **argv)
 {
 	unsigned int failed = 0, passed = 0, skipped = 0;
@@ -344,7 +348,7 @@ int main(int argc, char **argv)
 	/* Descendants of a test whose parent is gone come here. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (test = tests; test; test = test->next) {
-		wanted = argc < 2;
+		wanted = argc < 2 && strncmp(test->name, "sleep_", 6);
 		for (i = 1; i < argc; i++)
 			wanted |= !fnmatch(argv[i], test->name, 0);
 		if (!wanted)
