@@ -45,6 +45,8 @@ const char *mt_reason_text(enum mt_reason reason)
 		return "command";
 	case MT_REASON_EXIT:
 		return "exit";
+	case MT_REASON_EXEC:
+		return "exec";
 	}
 	return "unknown reason";
 }

@@ -15,6 +15,7 @@
 
 /* An executable mapping without a file that is larger is not kept. */
 #define CODE_IMAGE_MAX	(256ULL << 20)
+#define CODE_IMAGE_SMALL	(64ULL << 10)
 
 /* Build-ids are read once a file: at each snapshot there are dozens of them. */
 struct known_file {
@@ -122,7 +123,7 @@ static char *read_comm(pid_t pid)
 
 /* One mapping as the recording has it. */
 static int convert(struct mt_code *code, pid_t tid, const struct mt_mapping *mapping,
-		   struct mt_recording_writer *w, struct mt_map *map)
+		   enum mt_code_bytes bytes, struct mt_recording_writer *w, struct mt_map *map)
 {
 	const char *build_id = mapping->inode ? find_build_id(code, tid, mapping) : NULL;
 
@@ -137,10 +138,13 @@ static int convert(struct mt_code *code, pid_t tid, const struct mt_mapping *map
 	}
 	if (mt_mapping_has_file(tid, mapping))
 		return 0;
+	if (bytes == MT_CODE_SMALL && mapping->end - mapping->start > CODE_IMAGE_SMALL)
+		return 0;
 	return keep_image(code, tid, mapping, w, &map->image);
 }
 
-int mt_code_read(struct mt_code *code, pid_t pid, pid_t tid, struct mt_recording_writer *w)
+int mt_code_read(struct mt_code *code, pid_t pid, pid_t tid, enum mt_code_bytes bytes,
+		 struct mt_recording_writer *w)
 {
 	struct mt_process_info process = { .pid = pid };
 	mt_mappings maps = { 0 };
@@ -162,7 +166,7 @@ int mt_code_read(struct mt_code *code, pid_t pid, pid_t tid, struct mt_recording
 	}
 	for (size_t i = 0; i < maps.count; i++) {
 		process.nr_maps++;
-		err = convert(code, tid, &maps.data[i], w, &process.maps[i]);
+		err = convert(code, tid, &maps.data[i], bytes, w, &process.maps[i]);
 		if (err)
 			goto fail;
 	}

@@ -16,12 +16,18 @@ struct mt_code;
 struct mt_code *mt_code_new(void);
 void mt_code_free(struct mt_code *code);
 
+enum mt_code_bytes {
+	MT_CODE_SMALL,	/* of mappings as small as the vdso: for readings that are many */
+	MT_CODE_ALL,
+};
+
 /*
  * Read the maps of process @pid, by its live thread @tid, and keep a copy for
- * when it is gone. Images go to @w. Returns 0 or -errno; after a message, but
- * for -ESRCH: the process has no memory (left).
+ * when it is gone. Images, of those mappings that @bytes says, go to @w. Returns 0
+ * or -errno; after a message, but for -ESRCH: the process has no memory (left).
  */
-int mt_code_read(struct mt_code *code, pid_t pid, pid_t tid, struct mt_recording_writer *w);
+int mt_code_read(struct mt_code *code, pid_t pid, pid_t tid, enum mt_code_bytes bytes,
+		 struct mt_recording_writer *w);
 
 /*
  * A copy of what was read last, for a snapshot's process; its contents are freed

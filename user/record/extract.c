@@ -76,13 +76,16 @@ static int fill_threads(const struct mt_device *dev, const struct mtrace_region 
 static int fill_process(struct mt_code *code, pid_t pid, pid_t tid, struct mt_recording_writer *w,
 			struct mt_snapshot_info *info)
 {
-	int err = tid ? mt_code_read(code, pid, tid, w) : -ESRCH;
+	int err = 0;
 
+	/* After an exec the maps are another program's. */
+	if (info->reason != MT_REASON_EXEC)
+		err = tid ? mt_code_read(code, pid, tid, MT_CODE_ALL, w) : -ESRCH;
 	if (err && err != -ESRCH)
 		return err;
 	if (err)
-		mt_warn("the program was gone before its memory map could be read: the map from "
-			"its start is used, and code of libraries may be missing from the trace");
+		mt_warn("the program was gone before its memory map could be read: the last one "
+			"known is used, and code of libraries may be missing from the trace");
 	info->processes = calloc(1, sizeof(*info->processes));
 	err = info->processes ? mt_code_copy(code, info->processes) : -ENOMEM;
 	if (!err)
@@ -90,6 +93,26 @@ static int fill_process(struct mt_code *code, pid_t pid, pid_t tid, struct mt_re
 	else if (err == -ENOMEM)
 		mt_error("out of memory for a snapshot");
 	return err == -ENOENT ? 0 : err;
+}
+
+/* An exec has changed the name already of the thread that is left. */
+static int name_as_before(struct mt_snapshot_info *info)
+{
+	for (size_t i = 0; i < info->nr_threads && info->nr_processes; i++) {
+		struct mt_thread_info *thread = &info->threads[i];
+		char *comm;
+
+		if (thread->flags & MTRACE_REGION_EXITED)
+			continue;
+		comm = strdup(info->processes[0].comm);
+		if (!comm) {
+			mt_error("out of memory for a snapshot");
+			return -ENOMEM;
+		}
+		free(thread->comm);
+		thread->comm = comm;
+	}
+	return 0;
 }
 
 static int write_snapshot(struct mt_recording_writer *w, struct mt_history *history,
@@ -141,6 +164,8 @@ int mt_extract_snapshot(struct mt_device *dev, struct mt_recording_writer *w,
 		goto release;
 	}
 	err = fill_threads(dev, regions, count, info, pieces);
+	if (!err && info->reason == MT_REASON_EXEC)
+		err = name_as_before(info);
 	if (!err)
 		err = write_snapshot(w, history, info, pieces);
 release:

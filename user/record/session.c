@@ -33,8 +33,10 @@ struct session {
 	struct mt_history *history;
 	struct mt_tracee *tracee;
 	struct mt_trigger *trigger;
+	unsigned int execs;	/* snapshots taken for that reason */
 	uint64_t hits;		/* of the trigger */
 	uint64_t missed;	/* snapshots for which there was no memory */
+	bool running;		/* the program has been let go */
 	bool interrupted;
 	bool told_threads;
 	int failed;		/* no more snapshots are taken, and why */
@@ -47,6 +49,7 @@ static void tell_snapshot(const struct session *s, const struct mt_snapshot_info
 	static const char *const reasons[] = {
 		[MT_REASON_TRIGGER] = "", [MT_REASON_COMMAND] = "as asked for",
 		[MT_REASON_EXIT] = "at the program's end",
+		[MT_REASON_EXEC] = "of what ran before the exec",
 	};
 	char why[256], size[64];
 	const char *comm = "not traced";
@@ -68,6 +71,21 @@ static void tell_snapshot(const struct session *s, const struct mt_snapshot_info
 		info->nr_threads, info->nr_threads == 1 ? "" : "s");
 	if (s->result->snapshots == SESSION_TOLD_SNAPSHOTS)
 		mt_info("more snapshots are taken without a line for each");
+}
+
+/*
+ * That the snapshot was taken that the run was for, or one of them. What ran before
+ * an exec comes in addition.
+ */
+static bool is_taken(const struct session *s)
+{
+	return s->result->snapshots > s->execs;
+}
+
+static void give_up(struct session *s, int err)
+{
+	mt_warn("no more snapshots are taken; the program goes on");
+	s->failed = err;
 }
 
 /*
@@ -93,20 +111,18 @@ static void take_snapshot(struct session *s, enum mt_reason reason, pid_t tid, u
 					  mt_tracee_pid(s->tracee), tid, &info);
 	if (!err) {
 		s->result->snapshots++;
+		s->execs += reason == MT_REASON_EXEC;
 		tell_snapshot(s, &info);
 	} else if (err == -ENOBUFS) {
 		s->missed++;
 	} else {
-		mt_warn("no more snapshots are taken; the program goes on");
-		s->failed = err;
+		give_up(s, err);
 	}
 	mt_snapshot_info_free(&info);
 }
 
 static void disarm(struct session *s)
 {
-	if (!s->trigger)
-		return;
 	mt_trigger_disarm(s->trigger);
 	/* In each thread at its next stop: a hit until then is ignored. */
 	mt_tracee_changed(s->tracee, false);
@@ -119,7 +135,7 @@ static int trigger_hit(struct session *s, pid_t tid, uint64_t address)
 	if (s->wish->multi_snapshot && !s->failed)
 		return 1;
 	/* Only one is wanted: from here on the program runs as if it were not traced. */
-	if (s->result->snapshots || s->failed) {
+	if (is_taken(s) || s->failed) {
 		disarm(s);
 		mt_device_stop(&s->dev);
 	}
@@ -133,6 +149,9 @@ static int on_exec(void *ctx, pid_t tid)
 	struct session *s = ctx;
 	int err;
 
+	/* Nothing of the new program has run yet: all that there is of trace is the old one's. */
+	if (s->running && !s->interrupted && (!is_taken(s) || s->wish->multi_snapshot))
+		take_snapshot(s, MT_REASON_EXEC, tid, 0);
 	/*
 	 * A thread that was not the first, and is not traced, may have called exec():
 	 * then it is the first, and only, one from now on.
@@ -141,10 +160,10 @@ static int on_exec(void *ctx, pid_t tid)
 	if (err && err != -EEXIST)
 		mt_warn("the program that was exec'ed is not traced");
 	/* Kept for the case that the program is gone before its end can be looked at. */
-	err = mt_code_read(s->code, mt_tracee_pid(s->tracee), tid, s->writer);
+	err = mt_code_read(s->code, mt_tracee_pid(s->tracee), tid, MT_CODE_ALL, s->writer);
 	if (err)
 		return err;
-	return s->trigger ? mt_trigger_exec(s->trigger, tid) : 0;
+	return mt_trigger_exec(s->trigger, tid);
 }
 
 static int on_thread(void *ctx, pid_t tid)
@@ -159,24 +178,39 @@ static int on_thread(void *ctx, pid_t tid)
 	return 0;
 }
 
+/* There will be no other time to read the maps, should it exec or die in an instant. */
+static int libraries_changed(struct session *s, pid_t tid)
+{
+	int err;
+
+	if (s->failed)
+		return 1;
+	err = mt_code_read(s->code, mt_tracee_pid(s->tracee), tid, MT_CODE_SMALL, s->writer);
+	if (err && err != -ESRCH)
+		give_up(s, err);
+	return err == -ESRCH ? err : 1;
+}
+
 static int on_trap(void *ctx, pid_t tid, const siginfo_t *info)
 {
 	struct session *s = ctx;
 	uint64_t address;
 	int event;
 
-	if (!s->trigger)
-		return 0;
 	event = mt_trigger_trap(s->trigger, tid, info, &address);
 	switch (event) {
 	case MT_TRIGGER_NONE:
 		return 0;
 	case MT_TRIGGER_IGNORE:
-	case MT_TRIGGER_LIBRARIES:
 		return 1;
 	case MT_TRIGGER_HIT:
 		return trigger_hit(s, tid, address);
+	case MT_TRIGGER_LIBRARIES:
+		return libraries_changed(s, tid);
 	case MT_TRIGGER_LOADED:
+		event = libraries_changed(s, tid);
+		if (event < 0)
+			return event;
 		/* Before this thread can go on to call what was just found. */
 		event = mt_tracee_changed(s->tracee, true);
 		return event ? event : 1;
@@ -189,7 +223,7 @@ static int on_last_exit(void *ctx, pid_t tid)
 {
 	struct session *s = ctx;
 
-	if (!s->result->snapshots && !s->interrupted)
+	if (!is_taken(s) && !s->interrupted)
 		take_snapshot(s, MT_REASON_EXIT, tid, 0);
 	return 0;
 }
@@ -198,7 +232,7 @@ static int on_interrupted(void *ctx, int signal)
 {
 	struct session *s = ctx;
 
-	bool wanted = !s->result->snapshots || s->wish->multi_snapshot;
+	bool wanted = !is_taken(s) || s->wish->multi_snapshot;
 
 	s->interrupted = true;
 	mt_info(wanted ? "SIG%s: taking a snapshot and ending the program" :
@@ -215,7 +249,7 @@ static int on_sync(void *ctx, pid_t tid)
 {
 	struct session *s = ctx;
 
-	return s->trigger ? mt_trigger_sync(s->trigger, tid) : 0;
+	return mt_trigger_sync(s->trigger, tid);
 }
 
 static const struct mt_tracee_ops tracee_ops = {
@@ -297,7 +331,9 @@ static int make_ready(struct session *s)
 	err = on_exec(s, pid);
 	if (err)
 		return err;
-	return mt_device_start(&s->dev);
+	err = mt_device_start(&s->dev);
+	s->running = !err;
+	return err;
 }
 
 /* ---- the end ---- */
@@ -336,11 +372,11 @@ static int run(struct session *s)
 	s->result->started = true;
 	s->result->status = mt_tracee_status(s->tracee);
 	/* It was gone without a last stop. */
-	if (!s->result->snapshots && !s->interrupted)
+	if (!is_taken(s) && !s->interrupted)
 		take_snapshot(s, MT_REASON_EXIT, 0, 0);
 	if (s->result->snapshots > SESSION_TOLD_SNAPSHOTS)
 		mt_info("%u snapshots were taken", s->result->snapshots);
-	if (s->trigger && !s->hits)
+	if (s->wish->trigger && !s->hits)
 		mt_trigger_report_never(s->trigger);
 	tell_losses(s);
 	return s->failed;
@@ -350,11 +386,11 @@ int mt_session_run(const struct mt_session_wish *wish, struct mt_session_result 
 {
 	struct session s = { .wish = wish, .result = result, .dev.fd = -1 };
 	bool discard = false;
-	int err = 0, finish_err;
+	int err, finish_err;
 
 	*result = (struct mt_session_result){ 0 };
-	if (wish->trigger)
-		err = mt_trigger_new(wish->trigger, &s.trigger);
+	/* Without one the libraries are to be known of all the same. */
+	err = mt_trigger_new(wish->trigger, &s.trigger);
 	if (err)
 		return err;
 	s.code = mt_code_new();

@@ -24,7 +24,7 @@ struct mt_session_wish {
 struct mt_session_result {
 	bool started;		/* the program ran, and .status is what it ended with */
 	int status;		/* as of waitpid() */
-	unsigned int snapshots;	/* that are in the recording */
+	unsigned int snapshots;	/* that are in the recording, those of an exec included */
 };
 
 /*

@@ -84,6 +84,7 @@ enum mt_reason {
 	MT_REASON_TRIGGER,	/* a breakpoint of --trigger was hit */
 	MT_REASON_COMMAND,	/* asked for: Ctrl-C */
 	MT_REASON_EXIT,		/* the program ended */
+	MT_REASON_EXEC,		/* it became another: this is of the one before */
 };
 
 struct mt_snapshot_info {

@@ -10,6 +10,7 @@ static const char *const reason_names[] = {
 	[MT_REASON_TRIGGER] = "trigger",
 	[MT_REASON_COMMAND] = "command",
 	[MT_REASON_EXIT] = "exit",
+	[MT_REASON_EXEC] = "exec",
 };
 
 #define NR_REASONS	(sizeof(reason_names) / sizeof(reason_names[0]))
