@@ -13,14 +13,16 @@
 
 /*
  * Which of several names of one address is the best: what a programmer would
- * call it. A type that says "function" beats a label, a known size an unknown
- * one, an exported name a local one, fewer leading underscores more ("write"
- * over "__GI___write"), a plain name one with a suffix ("foo.localalias"), a
- * strong one a weak one; then the shorter, then the alphabet decides, so that
- * the choice does not depend on the order of the table.
+ * call it. A type that says "function" beats a label, any name one that is for
+ * glibc's own use ("____strtol_l_internal" over "__GI_____strtol_l_internal"), an
+ * exported name a local one, a known size an unknown one, a plain name one with a
+ * suffix ("foo.localalias"), fewer leading underscores more, a strong name a weak
+ * one; then the shorter, then the alphabet decides, so that the choice does not
+ * depend on the order of the table.
  */
-#define RANK_NAMELESS		(1U << 21)
-#define RANK_LABEL		(1U << 20)
+#define RANK_NAMELESS		(1U << 22)
+#define RANK_LABEL		(1U << 21)
+#define RANK_INTERNAL		(1U << 20)
 #define RANK_LOCAL		(1U << 19)
 #define RANK_NO_SIZE		(1U << 18)
 #define RANK_SUFFIX		(1U << 17)
@@ -35,6 +37,8 @@ static uint32_t rank_of(const struct mt_elf_symbol *symbol)
 
 	if (symbol->type == MT_ELF_NOTYPE)
 		rank |= RANK_LABEL;
+	if (!strncmp(symbol->name, "__GI_", 5))
+		rank |= RANK_INTERNAL;
 	if (symbol->binding == MT_ELF_LOCAL)
 		rank |= RANK_LOCAL;
 	if (!symbol->size)

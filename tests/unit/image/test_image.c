@@ -125,6 +125,34 @@ static void test_versions(void **state)
 	stop(&p);
 }
 
+/* glibc has second names for its own calls, longer or shorter than the first. */
+static void test_internal_names(void **state)
+{
+	struct process p = { 0 };
+
+	(void)state;
+	write_file("gi.c",
+		   "static int ____parse(int x) { return x * 3; }\n"
+		   "static int __GI_____parse(int) __attribute__((alias(\"____parse\"), used));\n"
+		   "static int longer_name(int x) { return x * 5; }\n"
+		   "static int __GI_n(int) __attribute__((alias(\"longer_name\"), used));\n"
+		   "static int cut(int x) { return x * 7; }\n"
+		   "static int __GI___alone(int) __attribute__((alias(\"cut\"), used));\n"
+		   "int call(int x) { return ____parse(x) + longer_name(x) + cut(x); }\n");
+	assert_int_equal(shell("cd %s && gcc -O0 -fPIC -shared -o gi.so gi.c && "
+			       "objcopy --strip-symbol=cut gi.so", dir), 0);
+	map_file(&p, lib("gi.so"), BIAS, NULL);
+	start(&p);
+	assert_string_equal(find(&p, BIAS + address_of(lib("gi.so"), "__GI_____parse"))->name,
+			    "____parse");
+	assert_string_equal(find(&p, BIAS + address_of(lib("gi.so"), "__GI_n"))->name,
+			    "longer_name");
+	/* the only name there is */
+	assert_string_equal(find(&p, BIAS + address_of(lib("gi.so"), "__GI___alone"))->name,
+			    "__GI___alone");
+	stop(&p);
+}
+
 /* Each "<name@plt>:" of objdump. */
 static void check_plt(const char *path, unsigned int at_least)
 {
@@ -503,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_sizes_and_holes),
 		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_internal_names),
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_indirect_plt),
 		cmocka_unit_test(test_real_files),
