@@ -355,6 +355,10 @@ static void tell_losses(struct session *s)
 		mt_warn("%llu threads were not traced: there were more than %u at the same time or "
 			"since the last snapshot; choose more --threads",
 			(unsigned long long)status.refused_threads, s->dev.setup.max_threads);
+	if (status.recycled)
+		mt_warn("the trace of %llu threads is lost: they had ended, and their memory was "
+			"needed for others before a snapshot; choose more --threads or a larger "
+			"--snapshot-size", (unsigned long long)status.recycled);
 	if (status.errors)
 		mt_warn("the processor reported %llu trace errors: parts of the trace are lost",
 			(unsigned long long)status.errors);
