@@ -125,7 +125,8 @@ void mt_summary_tell(const struct mt_summary *summary, uint64_t snapshots)
 			plural(summary->traces));
 	gaps_text(stats, gaps, sizeof(gaps));
 	if (summary->undecoded)
-		snprintf(undecoded, sizeof(undecoded), "%s, but nothing is known of %s of %s trace%s",
+		snprintf(undecoded, sizeof(undecoded),
+			 "%s, but nothing is known of %s of %s trace%s",
 			 stats->overflows + stats->errors ? "" : " in what was decoded",
 			 number(summary->undecoded, text[0]), number(summary->traces, text[1]),
 			 plural(summary->traces));

@@ -14,8 +14,8 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(dir));
 	write_file("code", "ABCDEFGH");
 	write_file("hollow", "");
-	assert_int_equal(shell("cd %s && mkfifo fifo && ln -s code alias && ln -s fifo fifo-link && "
-			       "mkdir folder", dir), 0);
+	assert_int_equal(shell("cd %s && mkfifo fifo && ln -s code alias && "
+			       "ln -s fifo fifo-link && mkdir folder", dir), 0);
 	/* A pipe that nobody writes to would hold the test up for ever. */
 	alarm(60);
 	return 0;
