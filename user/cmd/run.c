@@ -280,7 +280,10 @@ static int record_and_decode(struct arguments *arguments)
 	decode_err = decode(arguments);
 	if (err || (decode_err && decode_err != -ENODATA))
 		return MT_EXIT_FAILED;
-	if (decode_err)
+	if (decode_err) {
+		mt_size_format(arguments->wish.plan.snapshot_size, size, sizeof(size));
+		mt_error("a snapshot size of %s may be too small for what ran: choose a larger "
+			 "--snapshot-size", size);
 		return MT_EXIT_NOTHING;
 	return arguments->exit_status ? program : MT_EXIT_DONE;
 }
@@ -315,3 +318,4 @@ out:
 	mt_array_free(&arguments.outputs);
 	return code;
 }
+	char size[64];

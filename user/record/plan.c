@@ -14,10 +14,18 @@
  * of trace: a thread's share must hold some.
  */
 #define PSB_PERIOD_MIN		2048ULL
-#define PSBS_PER_SHARE		4
+#define PSBS_PER_SHARE		8
 #define PSB_FREQ_WANTED		3	/* 16 KiB, 0.2 % of the trace */
 
-#define MTC_FREQ_WANTED		3	/* every 8 ticks of the crystal, 0.33 us of 24 MHz */
+/*
+ * MTC packets go on while the kernel runs, which is not traced: a thread that stays
+ * there for long fills its region with nothing else, and dense ones fill a small
+ * one within microseconds. Where they are the only clock there is they are dense
+ * all the same; where CYC packets count the cycles between them, they only have to
+ * tell how long a cycle is, and where the time is after a sleep.
+ */
+#define MTC_FREQ_ALONE		3	/* every 8 ticks of the crystal, 0.33 us of 24 MHz */
+#define MTC_FREQ_WITH_CYC	9	/* every 512 ticks, 21 us */
 #define CYC_THRESH_WANTED	1
 
 #define CPUID14_0_EBX_PSB_CYC	(1U << 1)	/* PSB frequency and CYC are configurable */
@@ -144,7 +152,9 @@ static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_ca
 	setup->trace_flags = MTRACE_TRACE_USER | flags |
 			     (caps->trace_flags & MTRACE_TRACE_NORETCOMP);
 	if (flags & MTRACE_TRACE_MTC)
-		setup->mtc_freq = nearest_value(mt_plan_mtc_values(caps), MTC_FREQ_WANTED);
+		setup->mtc_freq = nearest_value(mt_plan_mtc_values(caps),
+						flags & MTRACE_TRACE_CYC ? MTC_FREQ_WITH_CYC :
+									   MTC_FREQ_ALONE);
 	if (flags & MTRACE_TRACE_CYC)
 		setup->cyc_thresh = nearest_value(mt_plan_cyc_values(caps), CYC_THRESH_WANTED);
 	return 0;

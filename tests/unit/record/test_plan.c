@@ -105,7 +105,8 @@ static void test_packets(void **state)
 	(void)state;
 	made = plan(&skylake, 4 * MIB, false, 0);
 	assert_int_equal(made.setup.trace_flags, ALWAYS | MTRACE_TRACE_MTC | MTRACE_TRACE_CYC);
-	assert_int_equal(made.setup.mtc_freq, 3);
+	/* With CYC to count between them few MTC packets do: every 512 ticks, not 8. */
+	assert_int_equal(made.setup.mtc_freq, 9);
 	assert_int_equal(made.setup.cyc_thresh, 1);
 	assert_int_equal(made.setup.psb_freq, 3);
 
@@ -124,18 +125,23 @@ static void test_packets(void **state)
 	assert_int_equal(made.setup.trace_flags, ALWAYS | MTRACE_TRACE_MTC);
 	assert_int_equal(mt_plan_make(&wish, &broadwell, &made), -EOPNOTSUPP);
 	wish.timing = MT_TIMING_CYC;
+	assert_int_equal(made.setup.mtc_freq, 3);
 	assert_int_equal(mt_plan_make(&wish, &broadwell, &made), -EOPNOTSUPP);
 }
 
-/* A region has some PSBs in it, however small it is: 2 KiB << psb_freq apart. */
+/*
+ * PSBs are 2 KiB << psb_freq apart. A region has eight, or where it is too small for
+ * that, as many as there can be: the first of those that are left may be cut.
+ */
 static void test_psb_period(void **state)
 {
 	(void)state;
 	assert_int_equal(plan(&skylake, 4 * KIB, false, 0).setup.psb_freq, 0);
 	assert_int_equal(plan(&skylake, 8 * KIB, false, 0).setup.psb_freq, 0);
-	assert_int_equal(plan(&skylake, 16 * KIB, false, 0).setup.psb_freq, 1);
-	assert_int_equal(plan(&skylake, 32 * KIB, false, 0).setup.psb_freq, 2);
-	assert_int_equal(plan(&skylake, 64 * KIB, false, 0).setup.psb_freq, 3);
+	assert_int_equal(plan(&skylake, 16 * KIB, false, 0).setup.psb_freq, 0);
+	assert_int_equal(plan(&skylake, 32 * KIB, false, 0).setup.psb_freq, 1);
+	assert_int_equal(plan(&skylake, 64 * KIB, false, 0).setup.psb_freq, 2);
+	assert_int_equal(plan(&skylake, 128 * KIB, false, 0).setup.psb_freq, 3);
 	assert_int_equal(plan(&skylake, 1024 * MIB, false, 0).setup.psb_freq, 3);
 }
 
@@ -144,14 +150,22 @@ static void test_odd_values(void **state)
 {
 	struct mtrace_caps odd = skylake;
 
+	struct mt_plan_wish wish = { .snapshot_size = 4 * MIB, .page_size = 4096,
+				     .timing = MT_TIMING_MTC };
 	(void)state;
+	struct mt_plan made;
 	odd.cpuid14[4] = (1U << (16 + 2)) | (1U << (16 + 5));	/* MTC 2 and 5 */
 	odd.cpuid14[5] = (1U << (16 + 4)) | (1U << 3) | (1U << 7);	/* PSB 4; CYC 3 and 7 */
-	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.mtc_freq, 2);
+	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.mtc_freq, 5);
+	assert_int_equal(mt_plan_make(&wish, &odd, &made), 0);
+	assert_int_equal(made.setup.mtc_freq, 2);
 	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.psb_freq, 4);
 	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.cyc_thresh, 3);
 	odd.cpuid14[4] = 1U << (16 + 9);
-	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.mtc_freq, 9);
+	assert_int_equal(mt_plan_make(&wish, &odd, &made), 0);
+	assert_int_equal(made.setup.mtc_freq, 9);
+	odd.cpuid14[4] = 1U << (16 + 12);
+	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.mtc_freq, 12);
 }
 
 int main(void)
