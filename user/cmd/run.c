@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* mtrace-user run: its command line, and recording and decoding in a row. */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 #include "user/cmd/options.h"
 #include "user/cmd/version.h"
 #include "user/record/session.h"
+#include "user/record/trigger.h"
 #include "user/recording/recording.h"
 
 struct arguments {
@@ -85,12 +88,10 @@ static int take_size(struct mt_plan_wish *plan, const char *value)
 			 "G or T behind it if it is one of these", value);
 		return -EINVAL;
 	}
-	/* What does not fit in 64 bits is above the largest size too, and told as that. */
+	/* What does not fit in 64 bits is above the largest size too. */
 	if (err == -ERANGE)
 		plan->snapshot_size = UINT64_MAX;
-	/* Below one page, as any other; 0 would mean the default. */
-	else if (!plan->snapshot_size)
-		plan->snapshot_size = 1;
+	plan->size_text = value;
 	return 0;
 }
 
@@ -136,7 +137,7 @@ static int take(void *ctx, int key, const char *value)
 	switch (key) {
 	case KEY_TRIGGER:
 		wish->trigger = value;
-		return 0;
+		return mt_trigger_check(value);
 	case KEY_MULTI_SNAPSHOT:
 		wish->multi_snapshot = true;
 		return 0;
@@ -156,7 +157,10 @@ static int take(void *ctx, int key, const char *value)
 		return -EINVAL;
 	case KEY_RECORDING:
 		wish->recording = value;
-		return 0;
+		if (*value)
+			return 0;
+		mt_error("--recording needs the name of a directory");
+		return -EINVAL;
 	case KEY_EXIT_STATUS:
 		arguments->exit_status = true;
 		return 0;
@@ -165,10 +169,56 @@ static int take(void *ctx, int key, const char *value)
 	}
 }
 
+/* True if both paths, of what need not be there yet, have one name in one folder. */
+static bool is_same_path(const char *a, const char *b)
+{
+	const char *paths[2] = { a, b };
+	struct stat folders[2];
+	char copies[2][PATH_MAX];
+	const char *names[2];
+
+	for (int i = 0; i < 2; i++) {
+		char *slash, *copy = copies[i];
+
+		if (snprintf(copy, PATH_MAX, "%s", paths[i]) >= PATH_MAX)
+			return false;
+		while (strlen(copy) > 1 && copy[strlen(copy) - 1] == '/')
+			copy[strlen(copy) - 1] = '\0';
+		slash = strrchr(copy, '/');
+		names[i] = slash ? slash + 1 : copy;
+		if (slash)
+			*slash = '\0';
+		if (stat(!slash ? "." : *copy ? copy : "/", &folders[i]))
+			return false;
+	}
+	return !strcmp(names[0], names[1]) && folders[0].st_dev == folders[1].st_dev &&
+	       folders[0].st_ino == folders[1].st_ino;
+}
+
+/* The recording's directory must not be where an output is to go. */
+static int check_recording(const struct arguments *arguments)
+{
+	const char *recording = arguments->wish.recording, *output = MT_DEFAULT_OUTPUT;
+	size_t i = 0;
+
+	if (!recording)
+		return 0;
+	do {
+		if (i < arguments->outputs.count)
+			output = arguments->outputs.data[i];
+		if (is_same_path(recording, output)) {
+			mt_error("'%s' cannot be both the recording and an output", output);
+			return -EINVAL;
+		}
+	} while (++i < arguments->outputs.count);
+	return 0;
+}
+
 /* What only makes sense together. Returns 0 or -errno after a message. */
 static int check(const struct arguments *arguments, int nr_args)
 {
 	const struct mt_session_wish *wish = &arguments->wish;
+	int err;
 
 	if (!nr_args) {
 		mt_error("run needs a program to run: mtrace-user %s %s", usage.command,
@@ -184,6 +234,9 @@ static int check(const struct arguments *arguments, int nr_args)
 		mt_error("--threads needs --multi-thread: without it one thread is traced");
 		return -EINVAL;
 	}
+	err = check_recording(arguments);
+	if (err)
+		return err;
 	return mt_cmd_check_outputs(arguments->outputs.data, arguments->outputs.count);
 }
 
@@ -267,6 +320,7 @@ static int record_and_decode(struct arguments *arguments)
 {
 	struct mt_session_result result;
 	int err, decode_err, program = 0;
+	char size[64];
 
 	err = mt_session_run(&arguments->wish, &result);
 	if (result.started)
@@ -285,6 +339,7 @@ static int record_and_decode(struct arguments *arguments)
 		mt_error("a snapshot size of %s may be too small for what ran: choose a larger "
 			 "--snapshot-size", size);
 		return MT_EXIT_NOTHING;
+	}
 	return arguments->exit_status ? program : MT_EXIT_DONE;
 }
 
@@ -305,7 +360,7 @@ int mt_cmd_run(int argc, char **argv)
 	if (err || check(&arguments, nr_args))
 		goto out;
 	arguments.wish.argv = args;
-	if (!arguments.wish.plan.snapshot_size)
+	if (!arguments.wish.plan.size_text)
 		arguments.wish.plan.snapshot_size = arguments.wish.plan.multi_thread ?
 						    MT_PLAN_SIZE_MULTI : MT_PLAN_SIZE;
 	code = MT_EXIT_FAILED;
@@ -318,4 +373,3 @@ out:
 	mt_array_free(&arguments.outputs);
 	return code;
 }
-	char size[64];

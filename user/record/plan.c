@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "user/base/log.h"
@@ -69,7 +70,8 @@ static uint32_t round_up_pow2(uint32_t value)
 	return power;
 }
 
-static void round_size(uint64_t *size, uint64_t page)
+/* @text is the size as it was typed, or NULL. */
+static void round_size(uint64_t *size, const char *text, uint64_t page)
 {
 	char asked[64], used[64];
 	uint64_t was = *size;
@@ -78,6 +80,9 @@ static void round_size(uint64_t *size, uint64_t page)
 	if (what == MT_SIZE_EXACT)
 		return;
 	mt_size_format(was, asked, sizeof(asked));
+	if (text)
+		snprintf(asked, sizeof(asked), "%.40s%s", text,
+			 strspn(text, "0123456789") == strlen(text) ? " bytes" : "");
 	mt_size_format(*size, used, sizeof(used));
 	if (what == MT_SIZE_ROUNDED)
 		mt_warn("snapshot size %s is not a power-of-two number of pages: rounded up to %s",
@@ -177,7 +182,7 @@ int mt_plan_make(const struct mt_plan_wish *wish, const struct mtrace_caps *caps
 
 	memset(plan, 0, sizeof(*plan));
 	plan->snapshot_size = wish->snapshot_size;
-	round_size(&plan->snapshot_size, wish->page_size);
+	round_size(&plan->snapshot_size, wish->size_text, wish->page_size);
 
 	setup->size = sizeof(*setup);
 	setup->max_threads = divide(wish, caps, plan);

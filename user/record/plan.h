@@ -29,6 +29,7 @@ enum mt_timing {
 
 struct mt_plan_wish {
 	uint64_t snapshot_size;	/* as asked for */
+	const char *size_text;	/* and as that was typed, or NULL */
 	bool multi_thread;
 	uint32_t threads;	/* at the same time; 0: the default */
 	enum mt_timing timing;

@@ -64,6 +64,8 @@ static void test_sizes(void **state)
 	assert_true(made.snapshot_size == 8 * MIB);
 	made = plan(&skylake, 1, false, 0);
 	assert_true(made.snapshot_size == 4096 && made.share == 4096);
+	made = plan(&skylake, 0, false, 0);
+	assert_true(made.snapshot_size == 4096);
 	made = plan(&skylake, UINT64_MAX, false, 0);
 	assert_true(made.snapshot_size == 1ULL << 48 && made.setup.buffer_size == 1ULL << 49);
 	assert_true(made.share == 128 * MIB);
@@ -123,9 +125,9 @@ static void test_packets(void **state)
 	wish.timing = MT_TIMING_MTC;
 	assert_int_equal(mt_plan_make(&wish, &skylake, &made), 0);
 	assert_int_equal(made.setup.trace_flags, ALWAYS | MTRACE_TRACE_MTC);
+	assert_int_equal(made.setup.mtc_freq, 3);
 	assert_int_equal(mt_plan_make(&wish, &broadwell, &made), -EOPNOTSUPP);
 	wish.timing = MT_TIMING_CYC;
-	assert_int_equal(made.setup.mtc_freq, 3);
 	assert_int_equal(mt_plan_make(&wish, &broadwell, &made), -EOPNOTSUPP);
 }
 
@@ -148,12 +150,12 @@ static void test_psb_period(void **state)
 /* Where the value wanted is not supported, the nearest below is taken, or above. */
 static void test_odd_values(void **state)
 {
-	struct mtrace_caps odd = skylake;
-
 	struct mt_plan_wish wish = { .snapshot_size = 4 * MIB, .page_size = 4096,
 				     .timing = MT_TIMING_MTC };
-	(void)state;
+	struct mtrace_caps odd = skylake;
 	struct mt_plan made;
+
+	(void)state;
 	odd.cpuid14[4] = (1U << (16 + 2)) | (1U << (16 + 5));	/* MTC 2 and 5 */
 	odd.cpuid14[5] = (1U << (16 + 4)) | (1U << 3) | (1U << 7);	/* PSB 4; CYC 3 and 7 */
 	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.mtc_freq, 5);
