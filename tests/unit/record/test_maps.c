@@ -159,7 +159,7 @@ static void test_code(void **state)
 	close(fd);
 	assert_int_equal(unlink(image), 0);
 
-	assert_int_equal(mt_code_read(code, getpid(), getpid(), w), 0);
+	assert_int_equal(mt_code_read(code, getpid(), getpid(), MT_CODE_ALL, w), 0);
 	assert_int_equal(mt_code_copy(code, &process), 0);
 	assert_int_equal(process.pid, getpid());
 	assert_string_equal(process.comm, "test_maps");
@@ -191,7 +191,7 @@ static void test_code(void **state)
 	/* What is gone now was there when it was read last. */
 	munmap(jit, 4096);
 	munmap(gone, 4096);
-	assert_int_equal(mt_code_read(code, 1 << 22, 1 << 22, w), -ESRCH);
+	assert_int_equal(mt_code_read(code, 1 << 22, 1 << 22, MT_CODE_ALL, w), -ESRCH);
 	assert_int_equal(mt_code_copy(code, &process), 0);
 	assert_non_null(find_map(&process, jit));
 	mt_process_info_free(&process);
