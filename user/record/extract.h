@@ -13,8 +13,9 @@
 
 /*
  * Take a snapshot of @dev's session, write it to @w with the maps of process @pid,
- * read by its live thread @tid (as last known, after an exec), and release it. @info has the reason and the
- * trigger; the rest of it is filled, for the caller to free, also on failure.
+ * read by its live thread @tid (as last known, after an exec), and release it.
+ * @info has the reason and the trigger; the rest of it is filled, for the caller to
+ * free, also on failure.
  * Returns 0; -ENOBUFS if no memory was free for it; another -errno. After a
  * message.
  */

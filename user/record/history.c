@@ -111,12 +111,17 @@ static int remember(struct mt_history *history, uint64_t snapshot,
 /* Its id may be another thread's from now on. */
 static void forget(struct mt_history *history, pid_t tid)
 {
-	struct seen *seen = find(history, tid);
+	size_t kept = 0;
 
-	if (!seen)
-		return;
-	free(seen->thread.file);
-	*seen = history->threads.data[--history->threads.count];
+	for (size_t i = 0; i < history->threads.count; i++) {
+		struct seen *seen = &history->threads.data[i];
+
+		if (seen->thread.tid == tid)
+			free(seen->thread.file);
+		else
+			history->threads.data[kept++] = *seen;
+	}
+	history->threads.count = kept;
 }
 
 int mt_history_close(struct mt_history *history, const struct mt_snapshot_info *info,

@@ -267,8 +267,8 @@ static int search_object(struct mt_trigger *trigger, pid_t tid, const mt_mapping
 
 /*
  * Forget the objects that are gone, and search those that are mapped and were not
- * searched yet, the program's own first: its function hides those of the same name in libraries. The thread is at
- * the breakpoint of @hook, if that is not 0.
+ * searched yet, the program's own first: its function hides those of the same name
+ * in libraries. The thread is at the breakpoint of @hook, if that is not 0.
  */
 static int search_new(struct mt_trigger *trigger, pid_t tid, uint64_t hook)
 {

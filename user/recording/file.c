@@ -38,7 +38,7 @@ int mt_file_map(int dirfd, const char *dir, const char *name, uint64_t max,
 		const uint8_t **bytes, size_t *len)
 {
 	void *mapping = NULL;
-	struct stat st;
+	struct stat st = { 0 };
 	int folder, fd, err = 0;
 
 	*bytes = NULL;
