@@ -671,7 +671,8 @@ static void test_ends(void **state)
 	check_exit(&run, 4);
 	run = run_program(NULL, false, "killed by");
 	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGKILL);
-	assert_int_equal(run.last_exits, 1);
+	/* SIGKILL ends the stop at the exit too, mostly before it is seen: ptrace(2). */
+	assert_true(run.last_exits <= 1);
 	run = run_program("hit", false, "leader_first");
 	check_exit(&run, 6);
 	assert_int_equal(run.hits, 1);
