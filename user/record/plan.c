@@ -20,13 +20,15 @@
 
 /*
  * MTC packets go on while the kernel runs, which is not traced: a thread that stays
- * there for long fills its region with nothing else, and dense ones fill a small
- * one within microseconds. Where they are the only clock there is they are dense
- * all the same; where CYC packets count the cycles between them, they only have to
- * tell how long a cycle is, and where the time is after a sleep.
+ * there for a moment fills a small region with nothing else. Where CYC packets count
+ * the cycles between them, a small region can do with few. That has its price: what
+ * libipt makes of CYC packets alone was seen to be off by more than the time between
+ * two sparse MTC packets, which set it right. So only small regions have them so.
  */
-#define MTC_FREQ_ALONE		3	/* every 8 ticks of the crystal, 0.33 us of 24 MHz */
-#define MTC_FREQ_WITH_CYC	9	/* every 512 ticks, 21 us */
+#define MTC_FREQ_DENSE		3	/* every 8 ticks of the crystal, 0.33 us of 24 MHz */
+#define MTC_FREQ_SPARSE		9	/* every 512 ticks, 21 us */
+#define MTC_SPARSE_SHARE	(64ULL << 10)
+
 #define CYC_THRESH_WANTED	1
 
 #define CPUID14_0_EBX_PSB_CYC	(1U << 1)	/* PSB frequency and CYC are configurable */
@@ -125,7 +127,7 @@ static uint32_t divide(const struct mt_plan_wish *wish, const struct mtrace_caps
 }
 
 static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_caps *caps,
-			 struct mtrace_setup *setup)
+			 uint64_t share, struct mtrace_setup *setup)
 {
 	static const struct {
 		const char *name;
@@ -137,6 +139,7 @@ static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_ca
 				    MTRACE_TRACE_CYC },
 	};
 	uint32_t flags;
+	bool sparse;
 
 	if (wish->timing == MT_TIMING_BEST) {
 		flags = timings[MT_TIMING_CYC].flags & caps->trace_flags;
@@ -156,10 +159,10 @@ static int choose_timing(const struct mt_plan_wish *wish, const struct mtrace_ca
 	 */
 	setup->trace_flags = MTRACE_TRACE_USER | flags |
 			     (caps->trace_flags & MTRACE_TRACE_NORETCOMP);
+	sparse = flags & MTRACE_TRACE_CYC && share <= MTC_SPARSE_SHARE;
 	if (flags & MTRACE_TRACE_MTC)
 		setup->mtc_freq = nearest_value(mt_plan_mtc_values(caps),
-						flags & MTRACE_TRACE_CYC ? MTC_FREQ_WITH_CYC :
-									   MTC_FREQ_ALONE);
+						sparse ? MTC_FREQ_SPARSE : MTC_FREQ_DENSE);
 	if (flags & MTRACE_TRACE_CYC)
 		setup->cyc_thresh = nearest_value(mt_plan_cyc_values(caps), CYC_THRESH_WANTED);
 	return 0;
@@ -194,7 +197,7 @@ int mt_plan_make(const struct mt_plan_wish *wish, const struct mtrace_caps *caps
 	/* One snapshot is held at a time, so there is a spare region for each thread. */
 	setup->max_snapshots = 1;
 	setup->buffer_size = 2 * plan->snapshot_size;
-	err = choose_timing(wish, caps, setup);
+	err = choose_timing(wish, caps, plan->share, setup);
 	if (err)
 		return err;
 	setup->psb_freq = choose_psb_freq(caps, plan->share);

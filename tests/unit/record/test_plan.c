@@ -107,8 +107,7 @@ static void test_packets(void **state)
 	(void)state;
 	made = plan(&skylake, 4 * MIB, false, 0);
 	assert_int_equal(made.setup.trace_flags, ALWAYS | MTRACE_TRACE_MTC | MTRACE_TRACE_CYC);
-	/* With CYC to count between them few MTC packets do: every 512 ticks, not 8. */
-	assert_int_equal(made.setup.mtc_freq, 9);
+	assert_int_equal(made.setup.mtc_freq, 3);
 	assert_int_equal(made.setup.cyc_thresh, 1);
 	assert_int_equal(made.setup.psb_freq, 3);
 
@@ -118,6 +117,15 @@ static void test_packets(void **state)
 	assert_int_equal(made.setup.cyc_thresh, 0);
 	assert_int_equal(made.setup.psb_freq, 0);
 
+	/* With CYC to count between them, small regions are not filled with MTC packets. */
+	assert_int_equal(plan(&skylake, 64 * KIB, false, 0).setup.mtc_freq, 9);
+	assert_int_equal(plan(&skylake, 128 * KIB, false, 0).setup.mtc_freq, 3);
+	assert_int_equal(plan(&skylake, 1024 * KIB, true, 64).setup.mtc_freq, 9);
+	wish.timing = MT_TIMING_MTC;
+	wish.snapshot_size = 4 * KIB;
+	assert_int_equal(mt_plan_make(&wish, &skylake, &made), 0);
+	assert_int_equal(made.setup.mtc_freq, 3);
+	wish.snapshot_size = 4 * MIB;
 	wish.timing = MT_TIMING_TSC;
 	assert_int_equal(mt_plan_make(&wish, &skylake, &made), 0);
 	assert_int_equal(made.setup.trace_flags, ALWAYS);
@@ -158,7 +166,8 @@ static void test_odd_values(void **state)
 	(void)state;
 	odd.cpuid14[4] = (1U << (16 + 2)) | (1U << (16 + 5));	/* MTC 2 and 5 */
 	odd.cpuid14[5] = (1U << (16 + 4)) | (1U << 3) | (1U << 7);	/* PSB 4; CYC 3 and 7 */
-	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.mtc_freq, 5);
+	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.mtc_freq, 2);
+	assert_int_equal(plan(&odd, 4 * KIB, false, 0).setup.mtc_freq, 5);
 	assert_int_equal(mt_plan_make(&wish, &odd, &made), 0);
 	assert_int_equal(made.setup.mtc_freq, 2);
 	assert_int_equal(plan(&odd, 4 * MIB, false, 0).setup.psb_freq, 4);
