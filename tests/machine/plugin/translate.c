@@ -35,6 +35,7 @@ struct chunk {
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chunk *arena;
 static bool with_pclog;
+static const struct pt_run no_run;
 
 /* Memory that lives until QEMU drops all translations. vCPUs translate at once. */
 static void *arena_alloc(size_t size)
@@ -105,7 +106,7 @@ static void take_cr3(struct vcpu *v, const struct pt_where *at)
 	if (!v->shared->cr3_written)
 		return;
 	v->shared->cr3_written = 0;
-	pt_flow_cr3(&v->flow, reg_read(REG_CR3), at);
+	pt_flow_cr3(&v->flow, &no_run, reg_read(REG_CR3), at);
 }
 
 static void check_active(struct vcpu *v)
@@ -137,7 +138,7 @@ static void block_begin(unsigned int index, void *udata)
 	v->fault_hint = false;
 
 	take_cr3(v, &v->at);
-	pt_flow_step(&v->flow, branched ? &branch : NULL, &v->at);
+	pt_flow_step(&v->flow, &no_run, branched ? &branch : NULL, &v->at);
 	check_active(v);
 }
 
@@ -188,6 +189,10 @@ static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
 {
 	const uint64_t cs = reg_read(REG_CS);
 	const bool fault = v->fault_hint;
+	const struct pt_event ev = {
+		.kind = fault ? PT_EVENT_FAULT : PT_EVENT_INTR,
+		.from = from,
+	};
 	struct pt_where source = v->at;
 	struct pt_branch branch;
 	bool branched;
@@ -201,20 +206,20 @@ static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
 		branched = false;
 
 	source.ip = from;
-	if (branched && branch.class == X86_FAR)
+	if (branched && x86_is_far(branch.class))
 		source.cpl = interrupted_cpl(from);
 	if (v->pclog)
 		pclog_event(v->pclog, from, fault);
 
 	take_cr3(v, &source);
-	pt_flow_arrive(&v->flow, branched ? &branch : NULL, &source);
+	pt_flow_arrive(&v->flow, &no_run, branched ? &branch : NULL, &source);
 
 	v->at = (struct pt_where) {
 		.ip = to,
 		.cpl = cs & 3,
 		.mode = code_mode(cs),
 	};
-	pt_flow_event(&v->flow, from, &v->at);
+	pt_flow_event(&v->flow, &no_run, &ev, &v->at);
 	check_active(v);
 }
 

@@ -63,8 +63,9 @@ static enum x86_class classify_0f(const uint8_t *op, size_t len)
 		return X86_OTHER;
 	case 0x05: case 0x07:			/* SYSCALL, SYSRET */
 	case 0x34: case 0x35:			/* SYSENTER, SYSEXIT */
-	case 0xaa:				/* RSM */
 		return X86_FAR;
+	case 0xaa:
+		return X86_RSM;
 	case 0x22:
 		return len >= 2 && (op[1] >> 3 & 7) == 3 ? X86_MOV_CR3 : X86_OTHER;
 	case 0x30:
@@ -140,8 +141,11 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 	case 0xc2: case 0xc3:
 		insn->class = X86_RET;
 		break;
-	case 0xca: case 0xcb: case 0xcf:	/* RETF, IRET */
+	case 0xca: case 0xcb:			/* RETF */
 		insn->class = X86_FAR;
+		break;
+	case 0xcf:
+		insn->class = X86_IRET;
 		break;
 	case 0x9a: case 0xea:			/* far direct, not in 64-bit mode */
 		insn->class = long_mode ? X86_OTHER : X86_FAR;

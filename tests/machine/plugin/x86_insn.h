@@ -29,7 +29,9 @@ enum x86_class {
 	X86_JMP_IND,
 	X86_CALL_IND,
 	X86_RET,
-	X86_FAR,		/* far jump, call, return; system call and return; IRET */
+	X86_FAR,		/* far jump, call, return; system call and return */
+	X86_IRET,
+	X86_RSM,
 	X86_SOFT_INT,		/* INT n, INT3, INT1, INTO */
 
 	/* acted upon by the machine */
@@ -42,6 +44,12 @@ enum x86_class {
 	X86_RDTSCP,
 	X86_RDPMC,
 };
+
+/* Does it load CS? */
+static inline bool x86_is_far(enum x86_class class)
+{
+	return class == X86_FAR || class == X86_IRET || class == X86_RSM;
+}
 
 struct x86_insn {
 	enum x86_class class;

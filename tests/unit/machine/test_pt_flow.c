@@ -77,9 +77,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static const struct pt_where kernel = { 0xffffffff81000000, 0, X86_MODE_64 };
-static const struct pt_where user = { 0x401000, 3, X86_MODE_64 };
-static const struct pt_where user32 = { 0x08048000, 3, X86_MODE_32 };
+static const struct pt_where kernel = { .ip = 0xffffffff81000000, .cpl = 0, .mode = X86_MODE_64 };
+static const struct pt_where user = { .ip = 0x401000, .cpl = 3, .mode = X86_MODE_64 };
+static const struct pt_where user32 = { .ip = 0x08048000, .cpl = 3, .mode = X86_MODE_32 };
 
 static void start(uint64_t ctl, const struct pt_where *at)
 {
@@ -115,21 +115,28 @@ static void branch(enum x86_class class, uint64_t target, const struct pt_where 
 		.ip = 0x401100, .next = 0x401105, .target = target, .class = class,
 	};
 
-	pt_flow_step(&flow, &b, at);
+	pt_flow_step(&flow, NULL, &b, at);
+}
+
+static void event(uint64_t from, const struct pt_where *to)
+{
+	const struct pt_event ev = { .kind = PT_EVENT_INTR, .from = from };
+
+	pt_flow_event(&flow, NULL, &ev, to);
 }
 
 /* User code alone is traced, as by perf record -e intel_pt//u */
 static void test_user_only(void **state)
 {
-	const struct pt_where other = { 0x402000, 3, X86_MODE_64 };
+	const struct pt_where other = { .ip = 0x402000, .cpl = 3, .mode = X86_MODE_64 };
 
 	(void)state;
 	start(CTL_USER | CTL_BRANCH_EN, &kernel);
 	EXPECT(PSB CBR PSBEND "			# case 2b: no PIP, no FUP, no mode\n");
-	pt_flow_step(&flow, NULL, &kernel);
+	pt_flow_step(&flow, NULL, NULL, &kernel);
 	branch(X86_COND, kernel.ip, &kernel);
 	branch(X86_CALL_IND, 0, &kernel);
-	pt_flow_event(&flow, kernel.ip, &kernel);
+	event(kernel.ip, &kernel);
 	EXPECT("");
 	assert_false(packets);
 
@@ -147,11 +154,11 @@ static void test_user_only(void **state)
 	assert_false(packets);
 	branch(X86_FAR, 0, &user);
 	EXPECT("31 00 10			# TIP.PGE; the mode is known\n");
-	pt_flow_event(&flow, 0x401234, &kernel);
+	event(0x401234, &kernel);
 	EXPECT("3d 34 12 01			# cases 11c, 12c, 13c: FUP, TIP.PGD\n");
 	branch(X86_FAR, 0, &user32);
 	EXPECT("99 02 51 00 80 04 08		# MODE.Exec 32 bit, TIP.PGE\n");
-	pt_flow_event(&flow, 0x08048001, &kernel);
+	event(0x08048001, &kernel);
 	EXPECT("3d 01 80 01			# FUP, TIP.PGD\n");
 	stop(kernel.ip);
 	EXPECT("				# case 3a: none\n");
@@ -159,7 +166,7 @@ static void test_user_only(void **state)
 
 static void test_kernel_too(void **state)
 {
-	const struct pt_where entry = { 0xffffffff81800000, 0, X86_MODE_64 };
+	const struct pt_where entry = { .ip = 0xffffffff81800000, .cpl = 0, .mode = X86_MODE_64 };
 
 	(void)state;
 	start(CTL_USER | CTL_OS | CTL_BRANCH_EN, &kernel);
@@ -167,13 +174,13 @@ static void test_kernel_too(void **state)
 	       "99 01 71 00 00 00 81 ff ff	# case 2e: MODE.Exec, TIP.PGE(NLIP)\n");
 	branch(X86_FAR, 0, &user);
 	EXPECT("6d 00 10 40 00 00 00		# case 10e: TIP\n");
-	pt_flow_event(&flow, 0x401010, &entry);
+	event(0x401010, &entry);
 	EXPECT("3d 10 10 6d 00 00 80 81 ff ff	# cases 11e, 12e, 13e: FUP, TIP\n");
-	pt_flow_cr3(&flow, 0x7003, &entry);
+	pt_flow_cr3(&flow, NULL, 0x7003, &entry);
 	EXPECT("02 43 00 07 00 00 00 00	# case 5d: PIP\n");
 	branch(X86_FAR, 0, &user32);
 	EXPECT("99 02 6d 00 80 04 08 00 00	# MODE.Exec: the size changed\n");
-	pt_flow_event(&flow, 0x08048010, &entry);
+	event(0x08048010, &entry);
 	EXPECT("3d 10 80 99 01 6d 00 00 80 81 ff ff	# FUP, MODE.Exec, TIP\n");
 	stop(0xffffffff81800010);
 	EXPECT("3d 10 00 01			# case 3b: FUP(CLIP), TIP.PGD()\n");
@@ -185,10 +192,10 @@ static void test_cr3_filter(void **state)
 	msrs.cr3_match = 0x6000;
 	start(CTL_USER | CTL_OS | CTL_BRANCH_EN | CTL_CR3_FILTER, &kernel);
 	EXPECT(PSB CBR PSBEND "			# ContextEn 0: no PIP either\n");
-	pt_flow_cr3(&flow, 0x6005, &kernel);
+	pt_flow_cr3(&flow, NULL, 0x6005, &kernel);
 	EXPECT("02 43 00 06 00 00 00 00	# case 5b: PIP,\n"
 	       "99 01 71 00 00 00 81 ff ff	# MODE.Exec, TIP.PGE(NLIP)\n");
-	pt_flow_cr3(&flow, 0x7000, &kernel);
+	pt_flow_cr3(&flow, NULL, 0x7000, &kernel);
 	EXPECT("01				# case 5c: TIP.PGD\n");
 }
 
@@ -217,7 +224,7 @@ static void test_packet_byte_count(void **state)
 	/* the PSB comes when the count crosses 2 KiB, at a point of its own */
 	msrs.status = 2040ULL << 32;
 	start(CTL_OS | CTL_BRANCH_EN, &kernel);
-	pt_flow_step(&flow, NULL, &kernel);
+	pt_flow_step(&flow, NULL, NULL, &kernel);
 	EXPECT(CBR "99 01 71 00 00 00 81 ff ff	# 13 bytes\n"
 	       PSB CBR "02 43 00 05 00 00 00 00\n"
 	       "99 01 7d 00 00 00 81 ff ff	# MODE.Exec, FUP\n" PSBEND);
@@ -230,9 +237,9 @@ static void test_branch_disabled(void **state)
 	start(CTL_USER | CTL_OS, &kernel);
 	EXPECT(PSB CBR "02 43 00 05 00 00 00 00\n" PSBEND);
 	branch(X86_FAR, 0, &user);
-	pt_flow_event(&flow, 0x401010, &kernel);
+	event(0x401010, &kernel);
 	EXPECT("");
-	pt_flow_cr3(&flow, 0x7000, &kernel);
+	pt_flow_cr3(&flow, NULL, 0x7000, &kernel);
 	EXPECT("02 43 00 07 00 00 00 00	# PIP\n");
 	stop(kernel.ip);
 	EXPECT("");
