@@ -3,6 +3,7 @@
  * CPUID, MSRs and time stamps.
  */
 #include "intercept.h"
+#include "pt_model.h"
 
 #include <string.h>
 #include <time.h>

@@ -9,21 +9,6 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/*
- * IP filtering, PTWRITE, power events and trace transport are not emulated,
- * so they are not offered. MTC periods 0, 3, 6, 9, cycle thresholds 0..13 and
- * PSB periods 2K..64K are those of Skylake and its successors.
- */
-struct pt_caps pt_caps = {
-	.ebx = CAP_EBX_CR3_FILTER | CAP_EBX_PSB_CYC | CAP_EBX_MTC,
-	.ecx = CAP_ECX_TOPA | CAP_ECX_MULTI_ENTRY | CAP_ECX_SINGLE_RANGE,
-	.ranges = 0,
-	.mtc_map = 0x0249,
-	.cyc_map = 0x3fff,
-	.psb_map = 0x003f,
-	.phys_bits = 40,
-};
-
 /* IA32_RTIT_CTL bits, each with the capability without which it is reserved. */
 static const struct {
 	uint64_t bits;
@@ -52,9 +37,13 @@ void pt_msr_cpuid(const struct pt_caps *caps, uint32_t subleaf, uint32_t regs[4]
 {
 	memset(regs, 0, 4 * sizeof(regs[0]));
 
+	/* A sub-leaf beyond the last reads as zeros (SDM 2A, CPUID). */
+	if (subleaf > caps->max_subleaf)
+		return;
+
 	switch (subleaf) {
 	case 0:
-		regs[0] = 1;
+		regs[0] = caps->max_subleaf;
 		regs[1] = caps->ebx;
 		regs[2] = caps->ecx;
 		break;

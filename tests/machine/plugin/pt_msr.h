@@ -67,23 +67,26 @@ enum {
 #define CAP_EBX_MTC		PT_BIT(3)
 #define CAP_EBX_PTWRITE		PT_BIT(4)
 #define CAP_EBX_PWR_EVT		PT_BIT(5)
+#define CAP_EBX_PSB_PMI_KEEP	PT_BIT(6)	/* PSB and PMI preservation */
+#define CAP_EBX_EVENT_TRACE	PT_BIT(7)
+#define CAP_EBX_DIS_TNT		PT_BIT(8)
 #define CAP_ECX_TOPA		PT_BIT(0)
 #define CAP_ECX_MULTI_ENTRY	PT_BIT(1)
 #define CAP_ECX_SINGLE_RANGE	PT_BIT(2)
 #define CAP_ECX_FABRIC		PT_BIT(3)
+#define CAP_ECX_LIP		PT_BIT(31)
 
 struct pt_caps {
+	uint32_t max_subleaf;	/* CPUID.(14H,0):EAX */
 	uint32_t ebx;		/* CPUID.(14H,0):EBX */
 	uint32_t ecx;		/* CPUID.(14H,0):ECX */
 	uint32_t ranges;	/* CPUID.(14H,1):EAX[2:0] */
 	uint32_t mtc_map;	/* CPUID.(14H,1):EAX[31:16] */
 	uint32_t cyc_map;	/* CPUID.(14H,1):EBX[15:0] */
 	uint32_t psb_map;	/* CPUID.(14H,1):EBX[31:16] */
+	bool pt_in_vmx;		/* IA32_VMX_MISC[14] */
 	unsigned int phys_bits;	/* CPUID.80000008H:EAX[7:0] */
 };
-
-/* What this machine offers; phys_bits follows the CPU model. */
-extern struct pt_caps pt_caps;
 
 struct pt_msrs {
 	uint64_t ctl;

@@ -3,6 +3,7 @@
  * The vCPUs, their registers and memory.
  */
 #include "vcpu.h"
+#include "pt_model.h"
 
 #include <stdarg.h>
 #include <stdio.h>

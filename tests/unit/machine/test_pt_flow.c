@@ -5,6 +5,7 @@
  */
 #include "annotated.h"
 #include "pt_flow.h"
+#include "pt_model.h"
 
 #define TABLE	0x1000ULL
 #define REGION	0x10000ULL

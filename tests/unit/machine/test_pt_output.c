@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "pt_model.h"
 #include "pt_output.h"
 
 #define MEMORY		(1 << 20)
