@@ -139,12 +139,10 @@ unsigned int pt_flow_needs(const struct pt_flow *flow)
 	return 0;
 }
 
-void pt_flow_arrive(struct pt_flow *flow, const struct pt_run *run,
-		    const struct pt_branch *branch, const struct pt_where *at)
+void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch, const struct pt_where *at)
 {
 	bool want;
 
-	(void)run;
 
 	pt_encode_time(&flow->enc);
 	if (branch && branch->class == X86_HALT)
@@ -160,10 +158,9 @@ void pt_flow_arrive(struct pt_flow *flow, const struct pt_run *run,
 	check_output(flow);
 }
 
-void pt_flow_step(struct pt_flow *flow, const struct pt_run *run,
-		  const struct pt_branch *branch, const struct pt_where *at)
+void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch, const struct pt_where *at)
 {
-	pt_flow_arrive(flow, run, branch, at);
+	pt_flow_arrive(flow, branch, at);
 
 	if (pt_encode_psb_due(&flow->enc)) {
 		psb(flow, at, context_en(flow, at->cpl));
@@ -172,10 +169,8 @@ void pt_flow_step(struct pt_flow *flow, const struct pt_run *run,
 }
 
 /* Cases 11, 12, 13: FUP(source), then TIP, TIP.PGD or TIP.PGE for the handler */
-void pt_flow_event(struct pt_flow *flow, const struct pt_run *run, const struct pt_event *ev,
-		   const struct pt_where *to)
+void pt_flow_event(struct pt_flow *flow, const struct pt_event *ev, const struct pt_where *to)
 {
-	(void)run;
 	pt_encode_time(&flow->enc);
 
 	if (flow->packet_en) {
@@ -188,12 +183,10 @@ void pt_flow_event(struct pt_flow *flow, const struct pt_run *run, const struct 
 }
 
 /* Case 5 */
-void pt_flow_cr3(struct pt_flow *flow, const struct pt_run *run, uint64_t cr3,
-		 const struct pt_where *at)
+void pt_flow_cr3(struct pt_flow *flow, uint64_t cr3, const struct pt_where *at)
 {
 	bool context;
 
-	(void)run;
 	flow->cr3 = cr3;
 	if (!pt_flow_active(flow))
 		return;
@@ -210,34 +203,28 @@ void pt_flow_cr3(struct pt_flow *flow, const struct pt_run *run, uint64_t cr3,
 	check_output(flow);
 }
 
-void pt_flow_ptwrite(struct pt_flow *flow, const struct pt_run *run, uint64_t ip,
-		     uint64_t payload, unsigned int size, const struct pt_where *at)
+void pt_flow_ptwrite(struct pt_flow *flow, uint64_t ip, uint64_t payload, unsigned int size,
+		     const struct pt_where *at)
 {
-	(void)flow, (void)run, (void)ip, (void)payload, (void)size, (void)at;
+	(void)flow, (void)ip, (void)payload, (void)size, (void)at;
 }
 
-void pt_flow_mwait(struct pt_flow *flow, const struct pt_run *run, uint64_t ip,
-		   uint32_t hints, uint32_t ext, const struct pt_where *at)
+void pt_flow_halt(struct pt_flow *flow, uint64_t ip, const struct pt_where *at)
 {
-	(void)flow, (void)run, (void)ip, (void)hints, (void)ext, (void)at;
+	(void)flow, (void)ip, (void)at;
 }
 
-void pt_flow_sleep(struct pt_flow *flow, const struct pt_run *run, uint64_t ip, uint8_t cstate,
-		   bool hlt, const struct pt_where *at)
+void pt_flow_mwait(struct pt_flow *flow, uint64_t ip, uint32_t eax, uint32_t ecx,
+		   const struct pt_where *at)
 {
-	(void)flow, (void)run, (void)ip, (void)cstate, (void)hlt, (void)at;
+	(void)flow, (void)ip, (void)eax, (void)ecx, (void)at;
 }
 
-void pt_flow_wake(struct pt_flow *flow, enum pt_wake reason, const struct pt_where *at)
+void pt_flow_wake(struct pt_flow *flow, enum pt_wake reason)
 {
-	(void)reason, (void)at;
+	(void)reason;
 	if (pt_flow_active(flow))
 		pt_encode_wake(&flow->enc);
-}
-
-void pt_flow_settle(struct pt_flow *flow, const struct pt_run *run, uint64_t ip)
-{
-	(void)flow, (void)run, (void)ip;
 }
 
 static void config_from_ctl(uint64_t ctl, struct pt_config *config)
@@ -311,24 +298,17 @@ void pt_flow_stop(struct pt_flow *flow, uint64_t ip)
 	flow->observer.trace(flow->observer.arg, false);
 }
 
-void pt_flow_reset(struct pt_flow *flow)
+void pt_flow_reset(struct pt_flow *flow, bool warm)
 {
+	(void)warm;
 	set_packet_en(flow, false);
 	flow->enc.len = 0;
 	pt_msr_reset(flow->msrs);
 }
 
-void pt_flow_init_signal(struct pt_flow *flow, uint64_t ip)
+void pt_flow_vmxon(struct pt_flow *flow, uint64_t ip)
 {
-	if (!(flow->msrs->ctl & CTL_TRACE_EN))
-		return;
-	pt_flow_stop(flow, ip);
-	flow->msrs->ctl &= ~CTL_TRACE_EN;
-}
-
-void pt_flow_vmxon(struct pt_flow *flow, const struct pt_run *run, uint64_t ip)
-{
-	(void)flow, (void)run, (void)ip;
+	(void)flow, (void)ip;
 }
 
 void pt_flow_vmxoff(struct pt_flow *flow)

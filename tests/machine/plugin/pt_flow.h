@@ -23,21 +23,10 @@ struct pt_where {
 	uint64_t cs_base;	/* 0 in 64-bit mode */
 	uint8_t cpl;
 	uint8_t mode;		/* enum x86_mode */
-	bool intr;		/* RFLAGS.IF; looked at with PT_FLOW_NEEDS_IF alone */
+	bool intr;		/* RFLAGS.IF; read with PT_FLOW_NEEDS_IF alone */
 };
 
-/*
- * The @n instructions executed in a straight line since the last call, the
- * first at @ip, @len their lengths; the branch that ends them is the last. Used
- * with PT_FLOW_NEEDS_RUN alone. @n may be 0; the pointer may then be NULL.
- */
-struct pt_run {
-	uint64_t ip;
-	const uint8_t *len;
-	unsigned int n;
-};
-
-/* The instruction that ended a run of straight code. */
+/* The instruction that ended a stretch of straight code. */
 struct pt_branch {
 	uint64_t ip;
 	uint64_t target;	/* if direct */
@@ -52,14 +41,14 @@ enum pt_event_kind {
 	PT_EVENT_FAULT,		/* an exception, of whatever kind */
 	PT_EVENT_SOFT_INT,	/* INT n, INT3, INTO, INT1 */
 	PT_EVENT_SMI,
-	PT_EVENT_INIT,
+	PT_EVENT_INIT,		/* TraceEn stays as it is: cases 30, 31 */
 	PT_EVENT_SIPI,
 	PT_EVENT_SHUTDOWN,
 };
 
 struct pt_event {
 	enum pt_event_kind kind;
-	uint64_t from;		/* of a fault or software interrupt its instruction; else the next */
+	uint64_t from;		/* the instruction of a fault or INT n; else the next */
 	uint8_t vector;
 	bool vector_known;
 	bool has_cr2;		/* a page fault: vector 14 */
@@ -104,11 +93,13 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 /* WRMSR at @ip clears TraceEn. */
 void pt_flow_stop(struct pt_flow *flow, uint64_t ip);
 
-/* What the caller must tell beyond what is always told; constant in a trace. */
-#define PT_FLOW_NEEDS_RUN	1U	/* struct pt_run */
-#define PT_FLOW_NEEDS_IF	2U	/* pt_where.intr; a call at each change of RFLAGS.IF */
-#define PT_FLOW_NEEDS_PTW	4U	/* PTWRITE */
-#define PT_FLOW_NEEDS_PWR	8U	/* sleep and wake */
+/*
+ * What the caller must tell beyond what is always told; constant in a trace.
+ * Address ranges need nothing: FilterEn and TraceStop change at taken branches
+ * and events alone, and not when the code merely runs on (36.2.4.3).
+ */
+#define PT_FLOW_NEEDS_IF	1U	/* pt_where.intr; a call at each change of RFLAGS.IF */
+#define PT_FLOW_NEEDS_PTW	2U	/* PTWRITE */
 unsigned int pt_flow_needs(const struct pt_flow *flow);
 
 /*
@@ -116,47 +107,36 @@ unsigned int pt_flow_needs(const struct pt_flow *flow);
  * pt_flow_step() may insert a PSB, so the instruction at @at must be the next
  * one; pt_flow_arrive() does not, for when an event follows at once.
  */
-void pt_flow_arrive(struct pt_flow *flow, const struct pt_run *run,
-		    const struct pt_branch *branch, const struct pt_where *at);
-void pt_flow_step(struct pt_flow *flow, const struct pt_run *run,
-		  const struct pt_branch *branch, const struct pt_where *at);
+void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch,
+		    const struct pt_where *at);
+void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch,
+		  const struct pt_where *at);
 
-/* @ev goes to @to. */
-void pt_flow_event(struct pt_flow *flow, const struct pt_run *run, const struct pt_event *ev,
-		   const struct pt_where *to);
+/* @ev goes to @to; NULL: nowhere yet (INIT that waits for a SIPI, shutdown). */
+void pt_flow_event(struct pt_flow *flow, const struct pt_event *ev, const struct pt_where *to);
 
-/* MOV CR3, the last of @run; the next instruction is @at. */
-void pt_flow_cr3(struct pt_flow *flow, const struct pt_run *run, uint64_t cr3,
-		 const struct pt_where *at);
+/* MOV CR3; the next instruction is @at. */
+void pt_flow_cr3(struct pt_flow *flow, uint64_t cr3, const struct pt_where *at);
 
-/* PTWRITE at @ip, the last of @run; the next instruction is @at. @size: 4 or 8. */
-void pt_flow_ptwrite(struct pt_flow *flow, const struct pt_run *run, uint64_t ip,
-		     uint64_t payload, unsigned int size, const struct pt_where *at);
-
-/* MWAIT at @ip with EAX and ECX. To be called before pt_flow_sleep(). */
-void pt_flow_mwait(struct pt_flow *flow, const struct pt_run *run, uint64_t ip,
-		   uint32_t hints, uint32_t ext, const struct pt_where *at);
+/* PTWRITE at @ip; the next instruction is @at. @size: 4 or 8. */
+void pt_flow_ptwrite(struct pt_flow *flow, uint64_t ip, uint64_t payload, unsigned int size,
+		     const struct pt_where *at);
 
 /*
- * HLT or MWAIT stops the processor; @ip is the next instruction's. @cstate is MWAIT's
- * EAX[7:0], 0 for HLT. pt_flow_wake() when it goes on; nothing in between.
+ * HLT at @ip, or MWAIT at @ip with EAX and ECX as given, stops the processor;
+ * pt_flow_wake() when it goes on, with the next instruction or with an event.
  */
-void pt_flow_sleep(struct pt_flow *flow, const struct pt_run *run, uint64_t ip, uint8_t cstate,
-		   bool hlt, const struct pt_where *at);
-void pt_flow_wake(struct pt_flow *flow, enum pt_wake reason, const struct pt_where *at);
+void pt_flow_halt(struct pt_flow *flow, uint64_t ip, const struct pt_where *at);
+void pt_flow_mwait(struct pt_flow *flow, uint64_t ip, uint32_t eax, uint32_t ecx,
+		   const struct pt_where *at);
+void pt_flow_wake(struct pt_flow *flow, enum pt_wake reason);
 
-/* Power-up or RESET: all of PT's state is lost, without packets. */
-void pt_flow_reset(struct pt_flow *flow);
+/* RESET, which keeps the registers if @warm and the processor can (36.3.1). */
+void pt_flow_reset(struct pt_flow *flow, bool warm);
 
-/* INIT: registers stay but TraceEn, which is cleared, as by pt_flow_stop(). */
-void pt_flow_init_signal(struct pt_flow *flow, uint64_t ip);
-
-/* VMXON at @ip, on a processor that cannot trace in VMX operation; VMXOFF. */
-void pt_flow_vmxon(struct pt_flow *flow, const struct pt_run *run, uint64_t ip);
+/* VMXON at @ip, VMXOFF. */
+void pt_flow_vmxon(struct pt_flow *flow, uint64_t ip);
 void pt_flow_vmxoff(struct pt_flow *flow);
-
-/* Take note of @run, which leads to @ip, before a register is looked at. */
-void pt_flow_settle(struct pt_flow *flow, const struct pt_run *run, uint64_t ip);
 
 /* TriggerEn: false after an operational error or a ToPA STOP, too. */
 static inline bool pt_flow_active(const struct pt_flow *flow)

@@ -35,7 +35,6 @@ struct chunk {
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chunk *arena;
 static bool with_pclog;
-static const struct pt_run no_run;
 
 /* Memory that lives until QEMU drops all translations. vCPUs translate at once. */
 static void *arena_alloc(size_t size)
@@ -106,7 +105,7 @@ static void take_cr3(struct vcpu *v, const struct pt_where *at)
 	if (!v->shared->cr3_written)
 		return;
 	v->shared->cr3_written = 0;
-	pt_flow_cr3(&v->flow, &no_run, reg_read(REG_CR3), at);
+	pt_flow_cr3(&v->flow, reg_read(REG_CR3), at);
 }
 
 static void check_active(struct vcpu *v)
@@ -138,7 +137,7 @@ static void block_begin(unsigned int index, void *udata)
 	v->fault_hint = false;
 
 	take_cr3(v, &v->at);
-	pt_flow_step(&v->flow, &no_run, branched ? &branch : NULL, &v->at);
+	pt_flow_step(&v->flow, branched ? &branch : NULL, &v->at);
 	check_active(v);
 }
 
@@ -212,14 +211,14 @@ static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
 		pclog_event(v->pclog, from, fault);
 
 	take_cr3(v, &source);
-	pt_flow_arrive(&v->flow, &no_run, branched ? &branch : NULL, &source);
+	pt_flow_arrive(&v->flow, branched ? &branch : NULL, &source);
 
 	v->at = (struct pt_where) {
 		.ip = to,
 		.cpl = cs & 3,
 		.mode = code_mode(cs),
 	};
-	pt_flow_event(&v->flow, &no_run, &ev, &v->at);
+	pt_flow_event(&v->flow, &ev, &v->at);
 	check_active(v);
 }
 

@@ -116,14 +116,14 @@ static void branch(enum x86_class class, uint64_t target, const struct pt_where 
 		.ip = 0x401100, .next = 0x401105, .target = target, .class = class,
 	};
 
-	pt_flow_step(&flow, NULL, &b, at);
+	pt_flow_step(&flow, &b, at);
 }
 
 static void event(uint64_t from, const struct pt_where *to)
 {
 	const struct pt_event ev = { .kind = PT_EVENT_INTR, .from = from };
 
-	pt_flow_event(&flow, NULL, &ev, to);
+	pt_flow_event(&flow, &ev, to);
 }
 
 /* User code alone is traced, as by perf record -e intel_pt//u */
@@ -134,7 +134,7 @@ static void test_user_only(void **state)
 	(void)state;
 	start(CTL_USER | CTL_BRANCH_EN, &kernel);
 	EXPECT(PSB CBR PSBEND "			# case 2b: no PIP, no FUP, no mode\n");
-	pt_flow_step(&flow, NULL, NULL, &kernel);
+	pt_flow_step(&flow, NULL, &kernel);
 	branch(X86_COND, kernel.ip, &kernel);
 	branch(X86_CALL_IND, 0, &kernel);
 	event(kernel.ip, &kernel);
@@ -177,7 +177,7 @@ static void test_kernel_too(void **state)
 	EXPECT("6d 00 10 40 00 00 00		# case 10e: TIP\n");
 	event(0x401010, &entry);
 	EXPECT("3d 10 10 6d 00 00 80 81 ff ff	# cases 11e, 12e, 13e: FUP, TIP\n");
-	pt_flow_cr3(&flow, NULL, 0x7003, &entry);
+	pt_flow_cr3(&flow, 0x7003, &entry);
 	EXPECT("02 43 00 07 00 00 00 00	# case 5d: PIP\n");
 	branch(X86_FAR, 0, &user32);
 	EXPECT("99 02 6d 00 80 04 08 00 00	# MODE.Exec: the size changed\n");
@@ -193,10 +193,10 @@ static void test_cr3_filter(void **state)
 	msrs.cr3_match = 0x6000;
 	start(CTL_USER | CTL_OS | CTL_BRANCH_EN | CTL_CR3_FILTER, &kernel);
 	EXPECT(PSB CBR PSBEND "			# ContextEn 0: no PIP either\n");
-	pt_flow_cr3(&flow, NULL, 0x6005, &kernel);
+	pt_flow_cr3(&flow, 0x6005, &kernel);
 	EXPECT("02 43 00 06 00 00 00 00	# case 5b: PIP,\n"
 	       "99 01 71 00 00 00 81 ff ff	# MODE.Exec, TIP.PGE(NLIP)\n");
-	pt_flow_cr3(&flow, NULL, 0x7000, &kernel);
+	pt_flow_cr3(&flow, 0x7000, &kernel);
 	EXPECT("01				# case 5c: TIP.PGD\n");
 }
 
@@ -225,7 +225,7 @@ static void test_packet_byte_count(void **state)
 	/* the PSB comes when the count crosses 2 KiB, at a point of its own */
 	msrs.status = 2040ULL << 32;
 	start(CTL_OS | CTL_BRANCH_EN, &kernel);
-	pt_flow_step(&flow, NULL, NULL, &kernel);
+	pt_flow_step(&flow, NULL, &kernel);
 	EXPECT(CBR "99 01 71 00 00 00 81 ff ff	# 13 bytes\n"
 	       PSB CBR "02 43 00 05 00 00 00 00\n"
 	       "99 01 7d 00 00 00 81 ff ff	# MODE.Exec, FUP\n" PSBEND);
@@ -240,7 +240,7 @@ static void test_branch_disabled(void **state)
 	branch(X86_FAR, 0, &user);
 	event(0x401010, &kernel);
 	EXPECT("");
-	pt_flow_cr3(&flow, NULL, 0x7000, &kernel);
+	pt_flow_cr3(&flow, 0x7000, &kernel);
 	EXPECT("02 43 00 07 00 00 00 00	# PIP\n");
 	stop(kernel.ip);
 	EXPECT("");
