@@ -160,6 +160,7 @@ void intercept_cpuid_done(struct vcpu *v)
 		break;
 	case CPUID_ADDRESS_SIZE:
 		__atomic_store_n(&pt_caps.phys_bits, rax & 0xff, __ATOMIC_RELAXED);
+		__atomic_store_n(&pt_caps.linear_bits, rax >> 8 & 0xff, __ATOMIC_RELAXED);
 		break;
 	}
 }

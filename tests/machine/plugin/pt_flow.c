@@ -260,8 +260,7 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 		return;
 	}
 
-	/* 36.2.7.3: PSB+ if the count is zero, else the timing packets alone. */
-	if (!byte_count)
+	if (pt_msr_psb_at_start(flow->msrs, flow->output->caps))
 		psb(flow, at, context_en(flow, at->cpl));
 	else
 		pt_encode_resume(&flow->enc);
@@ -273,8 +272,6 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 /* Case 3; then all bytes reach memory. */
 void pt_flow_stop(struct pt_flow *flow, uint64_t ip)
 {
-	uint64_t count;
-
 	if (pt_flow_active(flow)) {
 		pt_encode_time(&flow->enc);
 		pt_encode_tnt_flush(&flow->enc);
@@ -287,33 +284,31 @@ void pt_flow_stop(struct pt_flow *flow, uint64_t ip)
 	set_packet_en(flow, false);
 	pt_output_end(flow->output);
 
-	/*
-	 * IA32_RTIT_STATUS.PacketByteCnt has 17 bits. Zero would ask for a PSB+
-	 * that is not due.
-	 */
-	count = flow->enc.byte_count;
-	if (count > STATUS_BYTE_CNT_MAX)
-		count = STATUS_BYTE_CNT_MAX;
-	flow->msrs->status = (flow->msrs->status & ~STATUS_BYTE_CNT) | count << 32;
+	pt_msr_store_progress(flow->msrs, flow->output->caps, flow->enc.byte_count,
+			      pt_encode_psb_due(&flow->enc));
 	flow->observer.trace(flow->observer.arg, false);
 }
 
 void pt_flow_reset(struct pt_flow *flow, bool warm)
 {
-	(void)warm;
 	set_packet_en(flow, false);
 	flow->enc.len = 0;
-	pt_msr_reset(flow->msrs);
+	if (warm)
+		pt_msr_warm_reset(flow->msrs, flow->output->caps);
+	else
+		pt_msr_reset(flow->msrs);
 }
 
 void pt_flow_vmxon(struct pt_flow *flow, uint64_t ip)
 {
-	(void)flow, (void)ip;
+	if (pt_msr_vmxon_ends_trace(flow->msrs, flow->output->caps))
+		pt_flow_stop(flow, ip);
+	pt_msr_vmxon(flow->msrs, flow->output->caps);
 }
 
 void pt_flow_vmxoff(struct pt_flow *flow)
 {
-	(void)flow;
+	pt_msr_vmxoff(flow->msrs);
 }
 
 uint64_t pt_flow_status(const struct pt_flow *flow)

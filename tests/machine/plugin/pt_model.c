@@ -27,6 +27,7 @@
 	.psb_map = (ebx1) >> 16,					\
 	.pt_in_vmx = (vmx_misc) >> 14 & 1,				\
 	.phys_bits = 40,						\
+	.linear_bits = 48,						\
 }
 
 /*

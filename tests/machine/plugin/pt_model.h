@@ -26,7 +26,7 @@ extern const char pt_model_names[];
 /* What the machine is; "max" until another is selected. */
 extern const struct pt_model *pt_model;
 
-/* The capabilities of the model selected. phys_bits follows QEMU's CPUID. */
+/* The capabilities of the model selected. The widths of addresses follow QEMU's CPUID. */
 extern struct pt_caps pt_caps;
 
 /* False for an unknown name; then nothing has changed. */

@@ -25,12 +25,37 @@ static const struct {
 	{ CTL_TOPA,					0, CAP_ECX_TOPA },
 	{ CTL_MTC_EN | PT_MASK(17, 14),			CAP_EBX_MTC, 0 },
 	{ PT_MASK(22, 19) | PT_MASK(27, 24),		CAP_EBX_PSB_CYC, 0 },
+	{ CTL_EVENT_EN,					CAP_EBX_EVENT_TRACE, 0 },
+	{ CTL_DIS_TNT,					CAP_EBX_DIS_TNT, 0 },
+	{ CTL_INJECT_PSB_PMI,				CAP_EBX_PSB_PMI_KEEP, 0 },
 };
 
 void pt_msr_reset(struct pt_msrs *m)
 {
 	memset(m, 0, sizeof(*m));
 	m->output_mask = OUTPUT_MASK_LOW;
+}
+
+void pt_msr_warm_reset(struct pt_msrs *m, const struct pt_caps *caps)
+{
+	if (!(caps->ebx & CAP_EBX_IP_FILTER)) {
+		pt_msr_reset(m);
+		return;
+	}
+	m->ctl &= ~CTL_TRACE_EN;
+	m->in_vmx = false;
+}
+
+void pt_msr_vmxon(struct pt_msrs *m, const struct pt_caps *caps)
+{
+	if (!caps->pt_in_vmx)
+		m->ctl &= ~CTL_TRACE_EN;
+	m->in_vmx = true;
+}
+
+void pt_msr_vmxoff(struct pt_msrs *m)
+{
+	m->in_vmx = false;
 }
 
 void pt_msr_cpuid(const struct pt_caps *caps, uint32_t subleaf, uint32_t regs[4])
@@ -70,43 +95,53 @@ static uint64_t ctl_reserved(const struct pt_caps *caps)
 	return ~allowed;
 }
 
-static bool ctl_valid(const struct pt_msrs *m, const struct pt_caps *caps, uint64_t val)
+/* Tables 36-6 and 36-12: an encoding that CPUID does not list is reserved. */
+static bool ctl_encodings_valid(const struct pt_caps *caps, uint64_t val)
 {
 	uint32_t i;
 
-	if (val & ctl_reserved(caps))
+	if ((caps->ebx & CAP_EBX_MTC) && !(caps->mtc_map & 1U << CTL_MTC_FREQ(val)))
 		return false;
-
-	/* 36.3.1: an encoding that CPUID does not list faults. */
-	if ((caps->ebx & CAP_EBX_MTC) &&
-	    !(caps->mtc_map & 1U << CTL_MTC_FREQ(val)) && CTL_MTC_FREQ(val))
-		return false;
-	if (CTL_CYC_THRESH(val) && !(caps->cyc_map & 1U << CTL_CYC_THRESH(val)))
-		return false;
-	if (CTL_PSB_FREQ(val) && !(caps->psb_map & 1U << CTL_PSB_FREQ(val)))
+	if ((caps->ebx & CAP_EBX_PSB_CYC) &&
+	    (!(caps->cyc_map & 1U << CTL_CYC_THRESH(val)) ||
+	     !(caps->psb_map & 1U << CTL_PSB_FREQ(val))))
 		return false;
 	for (i = 0; i < caps->ranges; i++) {
-		if (PT_FIELD(val, 35 + 4 * i, 32 + 4 * i) > 2)
+		if (CTL_ADDR_CFG(val, i) > ADDR_CFG_TRACE_STOP)
 			return false;
 	}
 
+	return true;
+}
+
+static bool ctl_valid(const struct pt_msrs *m, const struct pt_caps *caps, uint64_t val)
+{
+	if (m->in_vmx && !caps->pt_in_vmx)
+		return false;
+	if ((val & ctl_reserved(caps)) || !ctl_encodings_valid(caps, val))
+		return false;
+	if (!(val & CTL_TRACE_EN))
+		return true;
+
 	/* 36.2.7.3: only the same value, or one that ends the trace. */
-	if ((m->ctl & CTL_TRACE_EN) && (val & CTL_TRACE_EN) && val != m->ctl)
+	if ((m->ctl & CTL_TRACE_EN) && val != m->ctl)
 		return false;
 
-	/* 36.2.7.2, note at ToPA */
-	if ((val & CTL_TRACE_EN) && !(val & (CTL_TOPA | CTL_FABRIC_EN)) &&
-	    !(caps->ecx & CAP_ECX_SINGLE_RANGE))
+	/* Table 36-6, ToPA */
+	if (!(val & (CTL_TOPA | CTL_FABRIC_EN)) && !(caps->ecx & CAP_ECX_SINGLE_RANGE))
 		return false;
 
-	/* Without MTC there is no "suppression of COFI-based packets" either. */
-	if ((val & CTL_TRACE_EN) && !(val & CTL_BRANCH_EN) &&
-	    !(caps->ebx & CAP_EBX_MTC))
+	/*
+	 * "Suppression of COFI-based packets" comes with MTC (SDM 2A, CPUID); so
+	 * on Broadwell (table 35-32) "writing 0 will #GP if also setting TraceEn".
+	 */
+	if (!(val & CTL_BRANCH_EN) && !(caps->ebx & CAP_EBX_MTC))
 		return false;
 
 	return true;
 }
 
+/* Table 36-7 */
 static bool status_valid(const struct pt_caps *caps, uint64_t val)
 {
 	uint64_t allowed = STATUS_FILTER_EN | STATUS_CONTEXT_EN |
@@ -115,13 +150,17 @@ static bool status_valid(const struct pt_caps *caps, uint64_t val)
 	/* 36.3.1: PacketByteCnt comes with configurable PSB. */
 	if (caps->ebx & CAP_EBX_PSB_CYC)
 		allowed |= STATUS_BYTE_CNT;
+	if (caps->ebx & CAP_EBX_PSB_PMI_KEEP)
+		allowed |= STATUS_PEND_PSB | STATUS_PEND_TOPA_PMI;
 
 	return !(val & ~allowed);
 }
 
-static bool canonical(uint64_t addr)
+static bool canonical(const struct pt_caps *caps, uint64_t addr)
 {
-	return (uint64_t)((int64_t)(addr << 16) >> 16) == addr;
+	const unsigned int shift = 64 - caps->linear_bits;
+
+	return (uint64_t)((int64_t)(addr << shift) >> shift) == addr;
 }
 
 /* The storage behind an MSR, or NULL if this processor does not have it. */
@@ -191,7 +230,7 @@ enum pt_msr_result pt_msr_write(struct pt_msrs *m, const struct pt_caps *caps,
 			return PT_MSR_FAULT;
 		break;
 	default:
-		if (!canonical(val))
+		if (!canonical(caps, val))
 			return PT_MSR_FAULT;
 	}
 
@@ -213,4 +252,30 @@ enum pt_msr_result pt_msr_read(const struct pt_msrs *m, const struct pt_caps *ca
 
 	*val = *slot;
 	return PT_MSR_OK;
+}
+
+bool pt_msr_psb_at_start(const struct pt_msrs *m, const struct pt_caps *caps)
+{
+	if (!(caps->ebx & CAP_EBX_PSB_CYC) || !(m->status & STATUS_BYTE_CNT))
+		return true;
+
+	return (m->ctl & CTL_INJECT_PSB_PMI) && (m->status & STATUS_PEND_PSB);
+}
+
+void pt_msr_store_progress(struct pt_msrs *m, const struct pt_caps *caps, uint64_t count,
+			   bool psb_due)
+{
+	m->status &= ~STATUS_BYTE_CNT;
+	if (caps->ebx & CAP_EBX_PSB_CYC) {
+		/* 17 bits; to wrap to zero would ask for a PSB+ that is not due. */
+		if (count > STATUS_BYTE_CNT_MAX)
+			count = STATUS_BYTE_CNT_MAX;
+		m->status |= count << 32;
+	}
+
+	if (m->ctl & CTL_INJECT_PSB_PMI) {
+		m->status &= ~STATUS_PEND_PSB;
+		if (psb_due)
+			m->status |= STATUS_PEND_PSB;
+	}
 }

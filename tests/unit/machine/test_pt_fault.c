@@ -61,7 +61,7 @@ static void test_bad_text(void **state)
 		{ "stop: 1", "\"stop: 1\"", "from 1 to 4294967295" },
 		{ "stop:1k", "\"stop:1k\"", "from 1 to 4294967295" },
 		{ "stop:0x10", "\"stop:0x10\"", "from 1 to 4294967295" },
-		{ "pmi-lost:4294967296", "\"pmi-lost:4294967296\"", "number of PMIs must be from 1" },
+		{ "pmi-lost:4294967296", "\"pmi-lost:429", "number of PMIs must be from 1" },
 		{ "jump:99999999999999999999", "\"jump:9999", "number of ms must be from 1" },
 	};
 	size_t i, kind;
