@@ -13,6 +13,7 @@
 #define N_MAX	0xffffffffUL
 
 struct pt_faults pt_faults;
+const char pt_fault_names[] = "overflow, pmi-lost, pmi-late, stop, readonly, jump";
 
 static const struct {
 	const char *name;
@@ -51,8 +52,8 @@ const char *pt_fault_parse(const char *text)
 			break;
 	}
 	if (i == PT_FAULT_KINDS)
-		return complain("unknown fault \"%s\": give one of overflow, pmi-lost, pmi-late, "
-				"stop, readonly, jump, a colon and a number", text);
+		return complain("unknown fault \"%s\": give one of %s, a colon and a number",
+				text, pt_fault_names);
 	if (!colon)
 		return complain("fault \"%s\" needs a number of %s after a colon", kinds[i].name,
 				kinds[i].unit);

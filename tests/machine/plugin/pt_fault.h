@@ -48,6 +48,9 @@ struct pt_faults {
 
 extern struct pt_faults pt_faults;
 
+/* All the kinds' names, with commas between, for messages. */
+extern const char pt_fault_names[];
+
 /*
  * Reads "KIND:N" into pt_faults. Returns NULL, or what is wrong with the text:
  * a message that names it, in a static buffer.
