@@ -35,9 +35,11 @@ static void write_stats(FILE *f, const struct vcpu *v)
 
 	fprintf(f, "cpu %u bytes %lu psb %lu tnt %lu tip %lu fup %lu pge %lu pgd %lu "
 		"pip %lu mode %lu ovf %lu tsc %lu mtc %lu cyc %lu ret_compressed %lu "
-		"pmi %lu\n", v->index, c->bytes, c->psb, c->tnt, c->tip, c->fup, c->pge,
-		c->pgd, c->pip, c->mode, c->ovf, c->tsc, c->mtc, c->cyc,
-		c->ret_compressed, v->pmis);
+		"pmi %lu\n", v->index, c->bytes, c->of_type[PT_PSB], c->of_type[PT_TNT],
+		c->of_type[PT_TIP], c->of_type[PT_FUP], c->of_type[PT_TIP_PGE],
+		c->of_type[PT_TIP_PGD], c->of_type[PT_PIP], c->of_type[PT_MODE_EXEC],
+		c->of_type[PT_OVF], c->of_type[PT_TSC], c->of_type[PT_MTC],
+		c->of_type[PT_CYC], c->ret_compressed, v->pmis);
 }
 
 static void write_results(void *udata)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets, byte by byte. Expected bytes are written down from the SDM's packet
- * definitions (volume 3C, 36.4), not from what the encoder gives.
+ * The stream of packets: what is sent when, and in which order. Expected bytes
+ * are written down from the SDM (volume 3C, 36.3, 36.4), not from what the
+ * encoder gives.
  */
 #include "annotated.h"
 #include "pt_encoder.h"
@@ -89,55 +90,6 @@ static void test_tnt(void **state)
 		   "06	# the seventh begins the next\n");
 }
 
-static void test_ip_compression(void **state)
-{
-	static struct fixture f;
-	static const struct pt_psb_state nothing;
-
-	(void)state;
-	begin(&f, &plain);
-	pt_encode_psb(&f.enc, &nothing);
-	EXPECT(&f, PSB CBR PSBEND);
-
-	/* table 36-17: TIP is xxx01101, IPBytes in bits 7:5 (table 36-18) */
-	pt_encode_tip(&f.enc, 0x1234);
-	EXPECT(&f, "2d 34 12			# TIP 001b: 2 bytes, the rest of last IP 0\n");
-	pt_encode_tip(&f.enc, 0x55555678);
-	EXPECT(&f, "4d 78 56 55 55		# TIP 010b: 4 bytes\n");
-	pt_encode_tip(&f.enc, 0x7f0055555678);
-	EXPECT(&f, "6d 78 56 55 55 00 7f	# TIP 011b: 6 bytes, sign-extended\n");
-	pt_encode_tip(&f.enc, 0x7f0055551111);
-	EXPECT(&f, "2d 11 11			# TIP 001b against last IP\n");
-	pt_encode_tip(&f.enc, 0xffffffff81000000);
-	EXPECT(&f, "6d 00 00 00 81 ff ff	# TIP 011b: sign-extended from bit 47\n");
-	pt_encode_tip(&f.enc, 0x1234567812345678);
-	EXPECT(&f, "cd 78 56 34 12 78 56 34 12	# TIP 110b: not canonical, 8 bytes\n");
-	pt_encode_tip(&f.enc, 0x1234000000000000);
-	EXPECT(&f, "8d 00 00 00 00 00 00	# TIP 100b: 6 bytes, 63:48 of last IP\n");
-}
-
-static void test_ip_packets(void **state)
-{
-	static struct fixture f;
-	static const struct pt_psb_state nothing;
-
-	(void)state;
-	begin(&f, &plain);
-	pt_encode_psb(&f.enc, &nothing);
-	f.enc.len = 0;
-
-	pt_encode_tip_pge(&f.enc, 0x1000);
-	EXPECT(&f, "31 00 10	# TIP.PGE xxx10001, table 36-20\n");
-	pt_encode_fup(&f.enc, 0x1010);
-	EXPECT(&f, "3d 10 10	# FUP xxx11101, table 36-22\n");
-	pt_encode_tip_pgd_ip(&f.enc, 0x1020);
-	EXPECT(&f, "21 20 10	# TIP.PGD xxx00001, table 36-21\n");
-	pt_encode_tip_pgd(&f.enc);
-	EXPECT(&f, "01		# TIP.PGD, IP suppressed: IPBytes 000b\n");
-	pt_encode_tip(&f.enc, 0x1030);
-	EXPECT(&f, "2d 30 10	# 36.4.2.2: suppression left the last IP\n");
-}
-
 /* A trace that goes on without PSB follows bytes that the encoder never saw. */
 static void test_first_ip_is_complete(void **state)
 {
@@ -157,7 +109,7 @@ static void test_order(void **state)
 
 	(void)state;
 	begin(&f, &plain);
-	f.enc.last_ip_valid = true;
+	f.enc.last_ip.known = true;
 	tnt(&f, "TN");
 	pt_encode_fup(&f.enc, 0x1000);
 	pt_encode_tip(&f.enc, 0x2000);
@@ -166,29 +118,6 @@ static void test_order(void **state)
 		   "3d 00 10	# FUP\n"
 		   "2d 00 20	# TIP\n"
 		   "06		# TNT T\n");
-}
-
-static void test_mode_pip_ovf(void **state)
-{
-	static struct fixture f;
-
-	(void)state;
-	begin(&f, &plain);
-	pt_encode_mode_exec(&f.enc, 1);
-	EXPECT(&f, "99 01	# MODE.Exec, leaf 000b, CS.D 0, CS.L & LMA 1: 64 bit; 36-26\n");
-	pt_encode_mode_exec(&f.enc, 2);
-	EXPECT(&f, "99 02	# CS.D 1: 32 bit\n");
-	pt_encode_mode_exec(&f.enc, 0);
-	EXPECT(&f, "99 00	# 16 bit\n");
-
-	/* 36-24: byte 2 has CR3[11:5] in bits 7:1 and NR in bit 0 */
-	pt_encode_pip(&f.enc, 0x0000001234567000);
-	EXPECT(&f, "02 43 00 67 45 23 01 00	# PIP: (CR3 >> 5) << 1 = 0x123456700\n");
-	pt_encode_pip(&f.enc, 0x0000001234567801);
-	EXPECT(&f, "02 43 00 67 45 23 01 00	# PIP: PCID is not part of the address\n");
-
-	pt_encode_ovf(&f.enc);
-	EXPECT(&f, "02 f3	# OVF, table 36-35\n");
 }
 
 static void test_psb(void **state)
@@ -404,7 +333,7 @@ static void test_ret_compression(void **state)
 
 	(void)state;
 	begin(&f, &compress);
-	f.enc.last_ip_valid = true;
+	f.enc.last_ip.known = true;
 	pt_encode_call(&f.enc, 0x1005);
 	pt_encode_call(&f.enc, 0x2005);
 	pt_encode_ret(&f.enc, 0x2005);
@@ -429,7 +358,7 @@ static void test_ret_compression_depth(void **state)
 
 	(void)state;
 	begin(&f, &compress);
-	f.enc.last_ip_valid = true;
+	f.enc.last_ip.known = true;
 	for (i = 0; i < 65; i++)
 		pt_encode_call(&f.enc, 0x1000 + i);
 	for (i = 64; i >= 0; i--)
@@ -460,15 +389,197 @@ static void test_ret_compression_limits(void **state)
 		   "2d 05 10		# TIP\n");
 
 	pt_encode_call(&f.enc, 0x1005);
+	pt_encoder_overflow(&f.enc);
 	pt_encode_ovf(&f.enc);
 	pt_encode_ret(&f.enc, 0x1005);
 	EXPECT(&f, "02 f3 2d 05 10	# OVF, TIP\n");
 
 	begin(&f, &plain);
-	f.enc.last_ip_valid = true;
+	f.enc.last_ip.known = true;
 	pt_encode_call(&f.enc, 0x1005);
 	pt_encode_ret(&f.enc, 0x1005);
 	EXPECT(&f, "2d 05 10		# DisRETC: TIP\n");
+}
+
+/* 36.4.2.3, table 36-19: TIPs wait for the TNT, which goes first. */
+static void test_deferred_tips(void **state)
+{
+	static struct fixture f;
+	const struct pt_config defer = { .defer_tips = true, .psb_period = 2048 };
+	int i;
+
+	(void)state;
+	begin(&f, &defer);
+	f.enc.last_ip.known = true;
+	pt_encode_tip(&f.enc, 0x1000);
+	tnt(&f, "N");
+	pt_encode_tip(&f.enc, 0x1308);
+	tnt(&f, "T");
+	pt_encode_tip(&f.enc, 0x1400);
+	tnt(&f, "N");
+	pt_encode_fup(&f.enc, 0x1500);
+	EXPECT(&f, "2d 00 10	# no bit is pending: TIP at once\n"
+		   "14		# TNT N T N, forced out by the FUP\n"
+		   "2d 08 13	# TIP of the jump behind the first bit\n"
+		   "2d 00 14	# TIP of the jump behind the second\n"
+		   "3d 00 15	# FUP\n");
+
+	tnt(&f, "TTTTT");
+	pt_encode_tip(&f.enc, 0x2000);
+	tnt(&f, "T");
+	EXPECT(&f, "fe		# full: TNT and what waits for it\n"
+		   "2d 00 20\n");
+
+	/* 36.4.2.2: nothing is pending where an uncompressed return is */
+	tnt(&f, "N");
+	pt_encode_tip(&f.enc, 0x3000);
+	pt_encode_ret(&f.enc, 0x4000);
+	tnt(&f, "T");
+	EXPECT(&f, "04 2d 00 30	# TNT N, TIP\n"
+		   "2d 00 40	# TIP of the return\n"
+		   "06		# TNT T\n");
+
+	tnt(&f, "N");
+	for (i = 0; i < PT_DEFERRED_TIPS + 1; i++)
+		pt_encode_tip(&f.enc, 0x5000 + i);
+	tnt(&f, "T");
+	EXPECT(&f, "04 2d 00 50 2d 01 50 2d 02 50 2d 03 50 2d 04 50 2d 05 50 2d 06 50\n"
+		   "2d 07 50 2d 08 50 2d 09 50 2d 0a 50 2d 0b 50 2d 0c 50 2d 0d 50\n"
+		   "2d 0e 50 2d 0f 50	# no more wait than there is room for\n"
+		   "2d 10 50 06\n");
+}
+
+/* With CYC each TIP has its own time, so none waits. */
+static void test_no_deferred_tips_with_cyc(void **state)
+{
+	static struct fixture f;
+	const struct pt_config both = { .defer_tips = true, .cyc_en = true, .psb_period = 2048 };
+
+	(void)state;
+	f.tsc = 1000;
+	begin(&f, &both);
+	f.enc.last_ip.known = true;
+	tnt(&f, "N");
+	f.tsc = 1004;
+	pt_encode_time(&f.enc);
+	pt_encode_tip(&f.enc, 0x1000);
+	tnt(&f, "T");
+	EXPECT(&f, "04		# TNT N, at the time of the start\n"
+		   "23 2d 00 10	# CYC 4, TIP\n"
+		   "06		# TNT T\n");
+}
+
+/* Table 36-16, the long TNT */
+static void test_long_tnt(void **state)
+{
+	static struct fixture f;
+	const struct pt_config wide = { .tnt_long = true, .psb_period = 2048 };
+	int i;
+
+	(void)state;
+	begin(&f, &wide);
+	tnt(&f, "TTNTNT");
+	EXPECT(&f, "ea				# six bits fit a short one\n");
+	tnt(&f, "TTNTNTN");
+	EXPECT(&f, "02 a3 ea 00 00 00 00 00	# stop T T N T N T N: 1110 1010\n");
+	for (i = 0; i < 46; i++)
+		tnt(&f, "N");
+	pt_encoder_flush(&f.enc);
+	assert_int_equal(f.len, 0);
+	tnt(&f, "TN");
+	EXPECT(&f, "02 a3 01 00 00 00 00 80	# 47 bits below the stop bit: 46 N, T\n"
+		   "04				# the 48th begins the next\n");
+}
+
+/* DisTNT: neither conditional branches nor compressed returns are told. */
+static void test_tnt_disabled(void **state)
+{
+	static struct fixture f;
+	const struct pt_config off = {
+		.tnt_off = true, .compress_ret = true, .psb_period = 2048,
+	};
+
+	(void)state;
+	begin(&f, &off);
+	f.enc.last_ip.known = true;
+	tnt(&f, "TNTNTNT");
+	pt_encode_call(&f.enc, 0x1005);
+	pt_encode_ret(&f.enc, 0x1005);
+	pt_encode_ret(&f.enc, 0x1009);
+	EXPECT(&f, "2d 09 10	# TIP of a return that has no call\n");
+}
+
+/* 36.3.8 */
+static void test_overflow(void **state)
+{
+	static struct fixture f;
+	const struct pt_config timed = {
+		.cyc_en = true, .mtc_en = true, .mtc_freq = 0, .psb_period = 2048,
+	};
+
+	(void)state;
+	f.tsc = 1020;
+	begin(&f, &timed);
+	f.enc.last_ip.known = true;
+	pt_encode_tip(&f.enc, 0x401000);
+	EXPECT(&f, "4d 00 10 40 00		# TIP\n");
+	f.enc.byte_count = 5;
+	tnt(&f, "T");
+	pt_encoder_overflow(&f.enc);
+	tnt(&f, "T");
+	pt_encode_tip(&f.enc, 0x7f0000000000);
+	pt_encode_fup(&f.enc, 0x7f0000000000);
+	f.tsc = 1020 + 3 * 102 + 5;
+	pt_encode_time(&f.enc);
+	pt_encode_mode_exec(&f.enc, 1);
+	assert_int_equal(f.enc.byte_count, 5);	/* 36.3.8.1 */
+	pt_encode_ovf(&f.enc);
+	pt_encode_fup(&f.enc, 0x402000);
+	EXPECT(&f, "bf 12		# CYC 311: 10111 1 11, 0001001 0: the cycles of the overflow\n"
+		   "02 f3		# OVF\n"
+		   "3d 00 20		# FUP, against an IP that was sent\n");
+	f.tsc = 1020 + 4 * 102;
+	pt_encode_time(&f.enc);
+	EXPECT(&f, "0f 06 59 0e	# CYC 97, MTC 14: those between are lost (36.3.8.2)\n");
+}
+
+static const struct pt_packet *seen[8];
+static struct pt_packet seen_copy[8];
+static unsigned int seen_count;
+
+static void see(void *arg, const struct pt_packet *p)
+{
+	(void)arg;
+	seen_copy[seen_count] = *p;
+	seen[seen_count] = &seen_copy[seen_count];
+	seen_count++;
+}
+
+/* The observer is told what goes out, in the order of the bytes. */
+static void test_observer(void **state)
+{
+	static struct fixture f;
+	const struct pt_config defer = { .defer_tips = true, .psb_period = 2048 };
+
+	(void)state;
+	begin(&f, &defer);
+	f.enc.observer = (struct pt_packet_observer) { .packet = see };
+	tnt(&f, "TN");
+	pt_encode_tip(&f.enc, 0xffffffff81000010);
+	assert_int_equal(seen_count, 0);
+	pt_encode_tip_pgd(&f.enc);
+	pt_encoder_overflow(&f.enc);
+	pt_encode_pip(&f.enc, 0x1000);
+	assert_int_equal(seen_count, 3);
+	assert_int_equal(seen[0]->type, PT_TNT);
+	assert_int_equal(seen[0]->size, 1);
+	assert_int_equal(seen[0]->tnt.bits, 2);
+	assert_int_equal(seen[0]->tnt.n, 2);
+	assert_int_equal(seen[1]->type, PT_TIP);
+	assert_int_equal(seen[1]->size, 7);
+	assert_int_equal(seen[1]->ip.ip, 0xffffffff81000010);
+	assert_int_equal(seen[2]->type, PT_TIP_PGD);
+	assert_true(seen[2]->ip.suppressed);
 }
 
 static void test_sink_ends(void **state)
@@ -494,11 +605,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tnt),
-		cmocka_unit_test(test_ip_compression),
-		cmocka_unit_test(test_ip_packets),
 		cmocka_unit_test(test_first_ip_is_complete),
 		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_mode_pip_ovf),
 		cmocka_unit_test(test_psb),
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_tma_fast_counter),
@@ -510,6 +618,12 @@ int main(void)
 		cmocka_unit_test(test_ret_compression),
 		cmocka_unit_test(test_ret_compression_depth),
 		cmocka_unit_test(test_ret_compression_limits),
+		cmocka_unit_test(test_deferred_tips),
+		cmocka_unit_test(test_no_deferred_tips_with_cyc),
+		cmocka_unit_test(test_long_tnt),
+		cmocka_unit_test(test_tnt_disabled),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_observer),
 		cmocka_unit_test(test_sink_ends),
 	};
 
