@@ -1,182 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The traced program and the trigger, with real programs under real ptrace and
- * no device: what a session would snapshot is counted. The programs are compiled
- * here, and say by their exit status how often they called what is looked for.
+ * The trigger, in real programs under real ptrace and with no device: what a
+ * session would snapshot is counted. The programs say by their exit status how
+ * often they called what is looked for.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "user/base/log.h"
-#include "user/record/tracee.h"
-#include "user/record/trigger.h"
-#include "user/recording/recording.h"
-
-static char dir[] = "/tmp/mtrace-test-XXXXXX";
-
-/* What happened to one program. */
-struct run {
-	struct mt_tracee *tracee;
-	struct mt_trigger *trigger;
-	bool once;		/* disarm at the first hit */
-	bool watch;		/* have a trigger without a symbol */
-	unsigned int hits;
-	unsigned int other_hits;	/* in threads other than the first */
-	unsigned int libraries;	/* changes that the linker told of */
-	unsigned int execs;
-	unsigned int threads;
-	unsigned int last_exits;
-	unsigned int interrupts;
-	uint64_t addresses[8];	/* of the first hits */
-	int status;
-	unsigned int children;
-};
-
-static int on_exec(void *ctx, pid_t tid)
-{
-	struct run *run = ctx;
-
-	run->execs++;
-	return run->trigger ? mt_trigger_exec(run->trigger, tid) : 0;
-}
-
-static int on_thread(void *ctx, pid_t tid)
-{
-	struct run *run = ctx;
-
-	assert_int_not_equal(tid, mt_tracee_pid(run->tracee));
-	run->threads++;
-	return 0;
-}
-
-static int on_trap(void *ctx, pid_t tid, const siginfo_t *info)
-{
-	struct run *run = ctx;
-	uint64_t address;
-	int event;
-
-	if (!run->trigger)
-		return 0;
-	event = mt_trigger_trap(run->trigger, tid, info, &address);
-	if (event == MT_TRIGGER_HIT) {
-		if (run->hits < 8)
-			run->addresses[run->hits] = address;
-		run->hits++;
-		run->other_hits += tid != mt_tracee_pid(run->tracee);
-		if (run->once) {
-			mt_trigger_disarm(run->trigger);
-			mt_tracee_changed(run->tracee, false);
-		}
-		return 1;
-	}
-	run->libraries += event == MT_TRIGGER_LOADED || event == MT_TRIGGER_LIBRARIES;
-	if (event == MT_TRIGGER_LOADED) {
-		int err = mt_tracee_changed(run->tracee, true);
-
-		return err ? err : 1;
-	}
-	return event == MT_TRIGGER_NONE ? 0 : event < 0 ? event : 1;
-}
-
-static int on_last_exit(void *ctx, pid_t tid)
-{
-	struct run *run = ctx;
-	char name[64];
-
-	/* There is memory still to be looked at. */
-	snprintf(name, sizeof(name), "/proc/%d/maps", tid);
-	assert_int_equal(access(name, R_OK), 0);
-	run->last_exits++;
-	return 0;
-}
-
-static int on_interrupted(void *ctx, int signal)
-{
-	struct run *run = ctx;
-
-	(void)signal;
-	run->interrupts++;
-	return 0;
-}
-
-static int on_sync(void *ctx, pid_t tid)
-{
-	struct run *run = ctx;
-
-	return run->trigger ? mt_trigger_sync(run->trigger, tid) : 0;
-}
-
-static const struct mt_tracee_ops ops = {
-	on_exec, on_thread, on_trap, on_last_exit, on_interrupted, on_sync,
-};
-
-static void run_line(struct run *run, const char *symbol, const char *line)
-{
-	char copy[512], *argv[16];
-	int argc = 0;
-
-	snprintf(copy, sizeof(copy), "%s/%s", dir, line);
-	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
-		argv[argc++] = word;
-	argv[argc] = NULL;
-	if (symbol || run->watch)
-		assert_int_equal(mt_trigger_new(symbol, &run->trigger), 0);
-	assert_int_equal(mt_tracee_start(argv, &ops, run, &run->tracee), 0);
-	assert_int_equal(on_exec(run, mt_tracee_pid(run->tracee)), 0);
-	assert_int_equal(mt_tracee_run(run->tracee), 0);
-	run->status = mt_tracee_status(run->tracee);
-	run->children = mt_tracee_children(run->tracee);
-	if (symbol && !run->hits)
-		mt_trigger_report_never(run->trigger);
-	mt_tracee_free(run->tracee);
-	mt_trigger_free(run->trigger);
-}
-
-static struct run run_program(const char *symbol, bool once, const char *line)
-{
-	struct run run = { .once = once };
-
-	run_line(&run, symbol, line);
-	return run;
-}
+#include "traced_program.h"
 
 /* ---- the programs ---- */
-
-static void build(const char *name, const char *flags, const char *source)
-{
-	char path[128], command[1024];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s.c", dir, name);
-	file = fopen(path, "we");
-	assert_non_null(file);
-	fputs(source, file);
-	fclose(file);
-	snprintf(command, sizeof(command), "cc -O1 -g0 -w -o %s/%s %s %s", dir, name, path, flags);
-	assert_int_equal(system(command), 0);
-}
-
-/* argv[1] calls of hit(); exits with 7. */
-static const char plain[] =
-	"#include <stdlib.h>\n"
-	"__attribute__((noinline)) void hit(void) { __asm__ volatile(\"\"); }\n"
-	"int variable;\n"
-	"int main(int c, char **v) { int n = c > 1 ? atoi(v[1]) : 1;\n"
-	"  while (n--) hit(); return 7; }\n";
 
 /* Two threads and the first call hit() 5 times each, main first starts them all. */
 static const char threaded[] =
@@ -251,74 +81,6 @@ static const char loader[] =
 	"    if (dlclose(lib)) return 98; }\n"
 	"  return same; }\n";
 
-/* A child of each kind calls hit(), and so does the program, once each. */
-static const char forker[] =
-	"#define _GNU_SOURCE\n#include <sched.h>\n#include <signal.h>\n#include <unistd.h>\n"
-	"#include <sys/wait.h>\n"
-	"__attribute__((noinline)) void hit(void) { __asm__ volatile(\"\"); }\n"
-	"static char stack[65536];\n"
-	"static int child(void *x) { hit(); _exit(3); }\n"
-	"int main(void) { int st, sum = 0; hit();\n"
-	"  if (!fork()) child(0); wait(&st); sum += WEXITSTATUS(st);\n"
-	"  if (!vfork()) child(0); wait(&st); sum += WEXITSTATUS(st);\n"
-	"  clone(child, stack + sizeof(stack), SIGCHLD, 0); wait(&st); sum += WEXITSTATUS(st);\n"
-	"  clone(child, stack + sizeof(stack), CLONE_VM, 0); waitpid(-1, &st, __WALL);\n"
-	"  return sum + WEXITSTATUS(st); }\n";
-
-/* Leaves a child behind that makes the file argv[1] after the program's end. */
-static const char leaver[] =
-	"#include <fcntl.h>\n#include <unistd.h>\n"
-	"int main(int c, char **v) { if (!fork()) { usleep(300000); open(v[1], O_CREAT, 0600);\n"
-	"  _exit(0); } return 0; }\n";
-
-/* Signals of its own, traps among them, each counted; exits with their sum. */
-static const char signals[] =
-	"#include <signal.h>\n#include <unistd.h>\n"
-	"static volatile int n;\n"
-	"static void on(int s, siginfo_t *i, void *u) { if (i->si_signo == s) n++; }\n"
-	"__attribute__((noinline)) void hit(void) { __asm__ volatile(\"\"); }\n"
-	"int main(void) { struct sigaction a = { .sa_sigaction = on, .sa_flags = SA_SIGINFO };\n"
-	"  sigaction(SIGTRAP, &a, 0); sigaction(SIGUSR1, &a, 0); sigaction(SIGCHLD, &a, 0);\n"
-	"  raise(SIGTRAP); __asm__ volatile(\"int3\"); kill(getpid(), SIGTRAP); raise(SIGUSR1);\n"
-	"  raise(SIGCHLD); hit(); return n; }\n";
-
-/* Stops itself; a child wakes it a moment later. */
-static const char stopper[] =
-	"#include <signal.h>\n#include <unistd.h>\n#include <sys/wait.h>\n"
-	"int main(void) { int st; pid_t me = getpid();\n"
-	"  if (!fork()) { int i; char b[64], c = 0; for (i = 0; i < 200; i++) {\n"
-	"    usleep(10000); if (i == 20) kill(me, SIGCONT); } _exit(0); }\n"
-	"  raise(SIGSTOP); return 9; }\n";
-
-/* Executes argv[1] ... from a thread that is not its first. */
-static const char execer[] =
-	"#include <pthread.h>\n#include <unistd.h>\n"
-	"static char **args;\n"
-	"__attribute__((noinline)) void hit(void) { __asm__ volatile(\"\"); }\n"
-	"static void *work(void *x) { hit(); execv(args[1], args + 1); _exit(1); }\n"
-	"static void *idle(void *x) { pause(); return x; }\n"
-	"int main(int c, char **v) { pthread_t t; args = v; hit();\n"
-	"  pthread_create(&t, 0, idle, 0); pthread_create(&t, 0, work, 0); pause(); }\n";
-
-static const char killed[] =
-	"#include <signal.h>\n#include <unistd.h>\n#include <pthread.h>\n"
-	"static void *work(void *x) { for (;;) ; }\n"
-	"int main(int c, char **v) { pthread_t t; pthread_create(&t, 0, work, 0);\n"
-	"  pthread_create(&t, 0, work, 0); if (c > 1) kill(getpid(), SIGKILL);\n"
-	"  else _exit(4); }\n";
-
-/* The first thread ends, and a second one does later. */
-static const char leader_first[] =
-	"#include <pthread.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
-	"__attribute__((noinline)) void hit(void) { __asm__ volatile(\"\"); }\n"
-	"static void *work(void *x) { usleep(100000); hit(); exit(6); }\n"
-	"int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_exit(0); }\n";
-
-static const char sleeper[] =
-	"#include <signal.h>\n#include <unistd.h>\n#include <string.h>\n"
-	"int main(int c, char **v) { if (c > 1) signal(SIGTERM, SIG_IGN);\n"
-	"  kill(getppid(), SIGTERM); for (;;) pause(); }\n";
-
 static int build_all(void **state)
 {
 	char flags[256];
@@ -340,57 +102,10 @@ static int build_all(void **state)
 	build("other.so", "-shared -fPIC -DNAME=other", filled);
 	build("loader", "-ldl", loader);
 	build("opener", "-pthread -ldl", opener);
-	build("forker", "", forker);
-	build("leaver", "", leaver);
-	build("signals", "", signals);
-	build("stopper", "", stopper);
-	build("execer", "-pthread", execer);
-	build("killed", "-pthread", killed);
-	build("leader_first", "-pthread", leader_first);
-	build("sleeper", "", sleeper);
 	return 0;
 }
 
-static int remove_all(void **state)
-{
-	(void)state;
-	return mt_recording_remove(dir);
-}
-
 /* ---- the tests ---- */
-
-static void check_exit(const struct run *run, int code)
-{
-	if (!WIFEXITED(run->status) || WEXITSTATUS(run->status) != code)
-		fail_msg("status 0x%x, not exit %d", run->status, code);
-	assert_int_equal(run->last_exits, 1);
-}
-
-/* The low bits of hit()'s address, by nm. */
-static uint64_t nm_address(const char *program, const char *symbol)
-{
-	char command[256];
-	unsigned long address = 0;
-	FILE *pipe;
-
-	snprintf(command, sizeof(command), "nm %s/%s | awk '$3 == \"%s\" { print $1 }'", dir,
-		 program, symbol);
-	pipe = popen(command, "re");
-	assert_non_null(pipe);
-	assert_int_equal(fscanf(pipe, "%lx", &address), 1);
-	pclose(pipe);
-	return address;
-}
-
-static void test_no_trigger(void **state)
-{
-	struct run run = run_program(NULL, false, "plain 3");
-
-	(void)state;
-	check_exit(&run, 7);
-	assert_int_equal(run.execs, 1);
-	assert_int_equal(run.hits, 0);
-}
 
 static void test_program(void **state)
 {
@@ -603,143 +318,9 @@ static void test_ifunc(void **state)
 	}
 }
 
-static void test_children(void **state)
-{
-	struct run run = run_program("hit", false, "forker");
-
-	(void)state;
-	/* Each child has exited as it should, untouched, and only the program was hit. */
-	check_exit(&run, 12);
-	assert_int_equal(run.hits, 1);
-	assert_int_equal(run.children, 4);
-}
-
-static void test_child_survives(void **state)
-{
-	char line[256], file[128];
-	struct run run;
-	struct stat st;
-	int tries = 0;
-
-	(void)state;
-	snprintf(file, sizeof(file), "%s/made", dir);
-	snprintf(line, sizeof(line), "leaver %s", file);
-	run = run_program("main", false, line);
-	check_exit(&run, 0);
-	while (stat(file, &st) && tries++ < 500)
-		usleep(10000);
-	assert_int_equal(stat(file, &st), 0);
-}
-
-static void test_signals(void **state)
-{
-	struct run run = run_program("hit", false, "signals");
-
-	(void)state;
-	check_exit(&run, 5);
-	assert_int_equal(run.hits, 1);
-}
-
-static void test_stop_and_continue(void **state)
-{
-	struct run run = run_program("main", false, "stopper");
-
-	(void)state;
-	check_exit(&run, 9);
-}
-
-static void test_exec(void **state)
-{
-	char line[256];
-	struct run run;
-
-	(void)state;
-	snprintf(line, sizeof(line), "execer %s/fixed 3", dir);
-	run = run_program("hit", false, line);
-	check_exit(&run, 7);
-	assert_int_equal(run.execs, 2);
-	assert_int_equal(run.hits, 2 + 3);
-	assert_int_equal(run.other_hits, 1);
-	assert_true(run.addresses[2] == nm_address("fixed", "hit"));
-}
-
-static void test_ends(void **state)
-{
-	struct run run = run_program(NULL, false, "killed");
-
-	(void)state;
-	check_exit(&run, 4);
-	run = run_program(NULL, false, "killed by");
-	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGKILL);
-	/* SIGKILL ends the stop at the exit too, mostly before it is seen: ptrace(2). */
-	assert_true(run.last_exits <= 1);
-	run = run_program("hit", false, "leader_first");
-	check_exit(&run, 6);
-	assert_int_equal(run.hits, 1);
-	assert_int_equal(run.other_hits, 1);
-}
-
-static void test_interrupted(void **state)
-{
-	struct run run = run_program(NULL, false, "sleeper");
-
-	(void)state;
-	assert_int_equal(run.interrupts, 1);
-	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGTERM);
-	assert_int_equal(run.last_exits, 1);
-	/* One that does not care is killed. */
-	run = run_program(NULL, false, "sleeper ignoring");
-	assert_int_equal(run.interrupts, 1);
-	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGKILL);
-}
-
-static void test_cannot_start(void **state)
-{
-	static const struct {
-		const char *name;
-		int err;
-	} names[] = {
-		{ "/no/such/program", -ENOENT },
-		{ "mtrace-no-such-program", -ENOENT },
-		{ "/etc/passwd", -EACCES },
-		{ "/etc", -EACCES },
-	};
-	struct mt_tracee *tracee;
-	struct run run = { 0 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char *argv[] = { (char *)(uintptr_t)names[i].name, NULL };
-
-		assert_int_equal(mt_tracee_start(argv, &ops, &run, &tracee), names[i].err);
-	}
-	/* Nothing is left of them. */
-	assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
-}
-
-/* A program that is not let run to its end is killed, its threads too. */
-static void test_free_kills(void **state)
-{
-	char path[128], *argv[] = { path, NULL };
-	struct run run = { 0 };
-	struct mt_tracee *tracee;
-	pid_t pid;
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/sleeper", dir);
-	assert_int_equal(mt_tracee_start(argv, &ops, &run, &tracee), 0);
-	pid = mt_tracee_pid(tracee);
-	assert_int_equal(kill(pid, 0), 0);
-	mt_tracee_free(tracee);
-	assert_int_equal(kill(pid, 0), -1);
-	assert_int_equal(errno, ESRCH);
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_trigger),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_main_and_start),
 		cmocka_unit_test(test_not_found),
@@ -753,15 +334,6 @@ int main(void)
 		cmocka_unit_test(test_dlopen_again),
 		cmocka_unit_test(test_no_symbol),
 		cmocka_unit_test(test_ifunc),
-		cmocka_unit_test(test_children),
-		cmocka_unit_test(test_child_survives),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_stop_and_continue),
-		cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_cannot_start),
-		cmocka_unit_test(test_free_kills),
 	};
 
 	return cmocka_run_group_tests(tests, build_all, remove_all);
