@@ -251,15 +251,20 @@ out:
 	rcu_read_unlock();
 }
 
-static struct task_struct *member_get_task(s32 tid)
+/* The thread that a caller names, or an ERR_PTR(). The caller puts it. */
+static struct task_struct *member_get_task(const struct mt_session *session,
+					   const struct mtrace_thread *arg)
 {
 	struct task_struct *task;
 	struct pid *pid;
 
-	pid = find_get_pid(tid);
+	if (!session->ready || arg->flags || arg->pad || arg->tid <= 0)
+		return ERR_PTR(-EINVAL);
+
+	pid = find_get_pid(arg->tid);
 	task = get_pid_task(pid, PIDTYPE_PID);
 	put_pid(pid);
-	return task;
+	return task ?: ERR_PTR(-ESRCH);
 }
 
 /* Remove a task's thread, if the session has it. */
@@ -305,11 +310,9 @@ int mt_member_attach(struct mt_session *session, struct mtrace_thread *arg)
 	struct task_struct *task;
 	int ret;
 
-	if (!session->ready || arg->flags || arg->pad || arg->tid <= 0)
-		return -EINVAL;
-	task = member_get_task(arg->tid);
-	if (!task)
-		return -ESRCH;
+	task = member_get_task(session, arg);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
 
 	mt_member_clean(session);
 	raw_spin_lock_irq(&session->lock);
@@ -355,11 +358,9 @@ int mt_member_detach(struct mt_session *session, struct mtrace_thread *arg)
 	struct task_struct *task;
 	int ret;
 
-	if (!session->ready || arg->flags || arg->pad || arg->tid <= 0)
-		return -EINVAL;
-	task = member_get_task(arg->tid);
-	if (!task)
-		return -ESRCH;
+	task = member_get_task(session, arg);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
 	ret = member_detach(session, task);
 	put_task_struct(task);
 	return ret;
