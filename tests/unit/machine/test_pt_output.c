@@ -1,320 +1,234 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ToPA and single-range output into a memory of the test's own (SDM 3C, 36.2.6).
+ * ToPA and single-range output: where bytes go, STOP, and the pointers after it
+ * (SDM 3C, 36.2.6).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "output_script.h"
 
-#include <cmocka.h>
-
-#include "pt_model.h"
-#include "pt_output.h"
-
-#define MEMORY		(1 << 20)
-#define TABLE		0x10000ULL
-#define TABLE2		0x11000ULL
-#define A		0x20000ULL	/* regions of 4 KiB */
-#define B		0x30000ULL
-#define C		0x40000ULL	/* of 8 KiB */
-#define SIZE_8K		(1ULL << 6)
-
-static uint8_t memory[MEMORY];
-static struct pt_msrs msrs;
-static struct pt_caps caps;
-static struct pt_output out;
-static unsigned int pmis;
-
-static int mem_read(void *arg, uint64_t pa, void *buf, size_t len)
-{
-	(void)arg;
-	if (pa + len > MEMORY)
-		return -1;
-	memcpy(buf, memory + pa, len);
-	return 0;
-}
-
-static int mem_write(void *arg, uint64_t pa, const void *buf, size_t len)
-{
-	(void)arg;
-	if (pa + len > MEMORY)
-		return -1;
-	memcpy(memory + pa, buf, len);
-	return 0;
-}
-
-static void pmi(void *arg)
-{
-	(void)arg;
-	pmis++;
-}
-
-static int setup(void **state)
-{
-	const struct pt_memory mem = { .read = mem_read, .write = mem_write, .pmi = pmi };
-
-	(void)state;
-	memset(memory, 0, sizeof(memory));
-	pt_msr_reset(&msrs);
-	caps = pt_caps;
-	pmis = 0;
-	pt_output_init(&out, &msrs, &caps, &mem);
-	msrs.ctl = CTL_TRACE_EN | CTL_TOPA;
-	msrs.output_base = TABLE;
-	return 0;
-}
-
-static void entry(uint64_t table, unsigned int index, uint64_t val)
-{
-	memcpy(memory + table + 8 * index, &val, 8);
-}
-
-static void pointers(unsigned int index, uint64_t offset)
-{
-	msrs.output_mask = offset << 32 | index << 7 | 0x7f;
-}
-
-static void assert_pointers(uint64_t table, unsigned int index, uint64_t offset)
-{
-	assert_int_equal(msrs.output_base, table);
-	assert_int_equal(msrs.output_mask, offset << 32 | index << 7 | 0x7f);
-}
-
-static bool fill(uint8_t byte, size_t len)
-{
-	static uint8_t buf[65536];
-
-	memset(buf, byte, len);
-	return pt_output_write(&out, buf, len);
-}
-
-static void assert_filled(uint64_t pa, uint8_t byte, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		assert_int_equal(memory[pa + i], byte);
-}
-
-/* Three regions in a ring: data crosses them, and END leads back. */
+/* 36.2.6.2: regions one after another, and END leads back */
 static void test_ring(void **state)
 {
 	(void)state;
-	entry(TABLE, 0, A);
-	entry(TABLE, 1, C | SIZE_8K);
-	entry(TABLE, 2, B);
-	entry(TABLE, 3, TABLE | TOPA_END);
-	pointers(0, 0);
-
-	assert_true(pt_output_start(&out));
-	assert_true(fill(1, 4000));
-	assert_pointers(TABLE, 0, 4000);
-	assert_true(fill(2, 200));
-	assert_filled(A, 1, 4000);
-	assert_filled(A + 4000, 2, 96);
-	assert_filled(C, 2, 104);
-	assert_pointers(TABLE, 1, 104);
-	/* exactly to the end: the pointers are at the next region's start */
-	assert_true(fill(3, 8192 - 104));
-	assert_pointers(TABLE, 2, 0);
-	assert_true(fill(4, 4096));
-	assert_pointers(TABLE, 0, 0);
-	/* more than all of it at once */
-	assert_true(fill(5, 16384 + 10));
-	assert_pointers(TABLE, 0, 10);
-	assert_filled(A, 5, 4096);
-	assert_int_equal(memory[A - 1], 0);
-	assert_int_equal(memory[A + 4096], 0);
-	assert_int_equal(memory[C + 8192], 0);
-	assert_int_equal(msrs.status, 0);
-	assert_int_equal(pmis, 0);
+	run_script(
+		"model skylake\n"
+		"entry 10000 0 20000 4K\n"
+		"entry 10000 1 40000 8K\n"
+		"entry 10000 2 30000 4K\n"
+		"entry 10000 3 10000 END\n"
+		"pointers 10000 0 0\n"
+		"start ok\n"
+		"write 4000 on\n"
+		"at 10000 0 4000\n"
+		"write 200 on\n"
+		"memory 20000 4000 1\n"
+		"memory 20fa0 96 2\n"
+		"memory 40000 104 2\n"
+		"at 10000 1 104\n"
+		"write 8088 on		# exactly to the end: the next region's start\n"
+		"at 10000 2 0\n"
+		"write 4096 on		# and through END\n"
+		"at 10000 0 0\n"
+		"write 16394 on		# more than all of it at once\n"
+		"at 10000 0 10\n"
+		"memory 2000a 4086 5\n"
+		"memory 20000 10 5\n"
+		"memory 40000 8192 5\n"
+		"memory 1ffff 1 0	# nothing beside the regions\n"
+		"memory 21000 1 0\n"
+		"memory 3ffff 1 0\n"
+		"memory 42000 1 0\n"
+		"memory 31000 1 0\n"
+		"status 0\n"
+		"pmis 0\n");
 }
 
+/* 36.2.6.2, END: the address is the next table's; its size field is ignored */
 static void test_two_tables(void **state)
 {
 	(void)state;
-	entry(TABLE, 0, A);
-	entry(TABLE, 1, TABLE2 | TOPA_END);
-	entry(TABLE2, 0, B);
-	entry(TABLE2, 1, TABLE | TOPA_END);
-
-	assert_true(pt_output_start(&out));
-	assert_true(fill(1, 4096));
-	assert_pointers(TABLE2, 0, 0);
-	assert_true(fill(2, 4097));
-	assert_pointers(TABLE, 0, 1);
-	assert_filled(B, 2, 4096);
+	run_script(
+		"model skylake\n"
+		"entry 10000 0 20000 4K\n"
+		"entry 10000 1 11000 END 3c0\n"
+		"entry 11000 0 30000 4K\n"
+		"entry 11000 1 10000 END\n"
+		"pointers 10000 0 0\n"
+		"start ok\n"
+		"write 4096 on\n"
+		"at 11000 0 0\n"
+		"write 4097 on\n"
+		"at 10000 0 1\n"
+		"memory 30000 4096 2\n");
 }
 
-static void test_resume_in_the_middle(void **state)
+/* Tables through END entries alone: from one to the next until a region */
+static void test_end_at_start(void **state)
 {
 	(void)state;
-	entry(TABLE, 0, A);
-	entry(TABLE, 1, B);
-	entry(TABLE, 2, TABLE | TOPA_END);
-	pointers(1, 100);
-
-	assert_true(pt_output_start(&out));
-	assert_true(fill(7, 50));
-	assert_pointers(TABLE, 1, 150);
-	assert_filled(B + 100, 7, 50);
-	assert_int_equal(memory[B + 99] | memory[B + 150], 0);
+	run_script(
+		"model skylake\n"
+		"entry 10000 0 20000 4K\n"
+		"entry 10000 1 11000 END\n"
+		"entry 11000 0 30000 4K\n"
+		"pointers 10000 1 5\n"
+		"start ok\n"
+		"at 11000 0 5\n"
+		"write 1 on\n"
+		"memory 30005 1 1\n");
 }
 
-static void test_interrupt(void **state)
+/* The pointers say where output goes on, and entries are read anew. */
+static void test_resume(void **state)
 {
 	(void)state;
-	entry(TABLE, 0, A | TOPA_INT);
-	entry(TABLE, 1, B);
-	entry(TABLE, 2, TABLE | TOPA_END);
-
-	assert_true(pt_output_start(&out));
-	assert_true(fill(1, 4095));
-	assert_int_equal(pmis, 0);
-	assert_true(fill(1, 1));
-	assert_int_equal(pmis, 1);
-	assert_true(fill(1, 4096));
-	assert_int_equal(pmis, 1);
+	run_script(
+		"model skylake\n"
+		"entry 10000 0 20000 4K\n"
+		"entry 10000 1 30000 4K\n"
+		"entry 10000 2 10000 END\n"
+		"pointers 10000 1 100\n"
+		"start ok\n"
+		"write 50 on\n"
+		"end\n"
+		"at 10000 1 150\n"
+		"memory 30064 50 1\n"
+		"memory 30063 1 0\n"
+		"memory 30096 1 0\n"
+		"write 50 off		# no output with TraceEn = 0\n"
+		"at 10000 1 150\n"
+		"entry 10000 1 50000 4K\n"
+		"start ok\n"
+		"write 1 on\n"
+		"memory 50096 1 3\n");
 }
 
-/* "ToPA STOP": the offset is left at the region's size, the index stays. */
+/* Table 36-3, Size: sizes are 4K << n, and a region may be anywhere. */
+static void test_sizes(void **state)
+{
+	static const char *const names[] = {
+		"4K", "8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M", "2M",
+	};
+	char text[400];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "model skylake\n"
+			 "entry 10000 0 200000 %s\n"
+			 "entry 10000 1 10000 END\n"
+			 "pointers 10000 0 0\n"
+			 "start ok\n"
+			 "write %u on\n"
+			 "at 10000 0 %u\n"
+			 "write 1 on\n"
+			 "at 10000 0 0\n", names[i], (4096U << i) - 1, (4096U << i) - 1);
+		run_script(text);
+	}
+}
+
+/* "ToPA STOP": the index stays, the offset is the region's size. */
 static void test_stop(void **state)
 {
 	(void)state;
-	entry(TABLE, 0, A);
-	entry(TABLE, 1, B | TOPA_STOP | TOPA_INT);
-	entry(TABLE, 2, C);
-
-	assert_true(pt_output_start(&out));
-	assert_false(fill(1, 9000));
-	assert_pointers(TABLE, 1, 4096);
-	assert_int_equal(msrs.status, STATUS_STOPPED);
-	assert_int_equal(pmis, 1);
-	assert_filled(B, 1, 4096);
-	assert_int_equal(memory[B + 4096] | memory[C], 0);
-	assert_false(fill(1, 1));
-
-	/* and is an error once Stopped is cleared */
-	msrs.status = 0;
-	assert_false(pt_output_start(&out));
-	assert_int_equal(msrs.status, STATUS_ERROR);
+	run_script(
+		"model skylake\n"
+		"entry 10000 0 20000 4K\n"
+		"entry 10000 1 30000 4K STOP\n"
+		"entry 10000 2 40000 4K\n"
+		"pointers 10000 0 0\n"
+		"start ok\n"
+		"write 8191 on\n"
+		"status 0\n"
+		"write 100 off		# after the last byte output ceases: the rest is lost\n"
+		"status 20\n"
+		"at 10000 1 4096\n"
+		"memory 30fff 1 2\n"
+		"memory 31000 1 0\n"
+		"memory 40000 1 0\n"
+		"write 1 off\n"
+		"at 10000 1 4096\n"
+		"end\n"
+		"at 10000 1 4096\n"
+		"clear-status\n"
+		"start error		# \"would produce an operational error\"\n"
+		"status 10\n");
+	assert_false(pt_msr_trigger_en(&script.msrs));
 }
 
-static void assert_error(const char *what)
-{
-	if (pt_output_start(&out) && !(fill(1, 4096), msrs.status))
-		fail_msg("no error: %s", what);
-	assert_int_equal(msrs.status, STATUS_ERROR);
-	assert_false(fill(1, 1));
-}
-
-static void test_errors(void **state)
-{
-	static const struct {
-		const char *what;
-		uint64_t table, first, second;
-		uint64_t offset;
-	} bad[] = {
-		{ "reserved bit 1", TABLE, A | PT_BIT(1), 0, 0 },
-		{ "reserved bit 3", TABLE, A | PT_BIT(3), 0, 0 },
-		{ "reserved bit 5", TABLE, A | PT_BIT(5), 0, 0 },
-		{ "reserved bit 10", TABLE, A | PT_BIT(10), 0, 0 },
-		{ "beyond MAXPHYADDR", TABLE, A | 1ULL << 40, 0, 0 },
-		{ "region not aligned to its size", TABLE, (C + 4096) | SIZE_8K, 0, 0 },
-		{ "table not aligned", TABLE + 0x80, A, A, 0 },
-		{ "END in entry 0", TABLE, TABLE | TOPA_END, 0, 0 },
-		{ "offset at the size", TABLE, A, TABLE | TOPA_END, 4096 },
-		{ "END with INT", TABLE, A, TABLE | TOPA_END | TOPA_INT, 0 },
-		{ "END with STOP", TABLE, A, TABLE | TOPA_END | TOPA_STOP, 0 },
-		{ "END to a table of END", TABLE, A, TABLE2 | TOPA_END, 0 },
-		{ "no memory there", 0x8000000, 0, 0, 0 },
-	};
-	size_t i;
-
-	entry(TABLE2, 0, TABLE | TOPA_END);
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		setup(state);
-		entry(TABLE2, 0, TABLE | TOPA_END);
-		msrs.output_base = bad[i].table;
-		if (bad[i].table < MEMORY) {
-			entry(bad[i].table, 0, bad[i].first);
-			entry(bad[i].table, 1, bad[i].second);
-		}
-		pointers(0, bad[i].offset);
-		assert_error(bad[i].what);
-	}
-
-	/* only found when it is reached: the first region is written */
-	setup(state);
-	entry(TABLE, 0, A);
-	entry(TABLE, 1, B | PT_BIT(1));
-	assert_true(pt_output_start(&out));
-	assert_true(fill(1, 4095));
-	assert_false(fill(1, 2));
-	assert_int_equal(msrs.status, STATUS_ERROR);
-	assert_filled(A, 1, 4096);
-}
-
-static void test_one_entry_processor(void **state)
-{
-	(void)state;
-	caps.ecx &= ~CAP_ECX_MULTI_ENTRY;
-	entry(TABLE, 0, A);
-	entry(TABLE, 1, TABLE | TOPA_END);
-	assert_true(pt_output_start(&out));
-	assert_true(fill(1, 5000));
-	assert_pointers(TABLE, 0, 904);
-
-	setup(state);
-	caps.ecx &= ~CAP_ECX_MULTI_ENTRY;
-	entry(TABLE, 0, A);
-	entry(TABLE, 1, B);
-	assert_error("a second region");
-}
-
+/* 36.2.6.1: trace_store_phys_addr = base + (offset & mask) */
 static void test_single_range(void **state)
 {
 	(void)state;
-	msrs.ctl = CTL_TRACE_EN;
-	msrs.output_base = A;
-	msrs.output_mask = 0xfff;
-	assert_true(pt_output_start(&out));
-	assert_true(fill(1, 4000));
-	assert_int_equal(msrs.output_mask, 4000ULL << 32 | 0xfff);
-	assert_true(fill(2, 196));
-	assert_int_equal(msrs.output_mask, 100ULL << 32 | 0xfff);
-	assert_filled(A, 2, 100);
-	assert_filled(A + 100, 1, 3900);
+	run_script(
+		"model skylake\n"
+		"range 20000 fff 0\n"
+		"start ok\n"
+		"write 4000 on\n"
+		"at-range fff 4000\n"
+		"write 196 on\n"
+		"at-range fff 100\n"
+		"memory 20000 100 2\n"
+		"memory 20064 3900 1\n"
+		"memory 20fa0 96 2\n"
+		"memory 21000 1 0\n"
+		"write 3996 on		# exactly to its end\n"
+		"at-range fff 0\n"
+		"status 0\n"
+		"pmis 0\n");
+}
 
-	/* 36.2.6.1: mask not of ones, base not aligned, offset beyond */
-	msrs.output_mask = 0x17ff;
-	assert_false(pt_output_start(&out));
-	setup(state);
-	msrs.ctl = CTL_TRACE_EN;
-	msrs.output_base = A + 0x800;
-	msrs.output_mask = 0xfff;
-	assert_false(pt_output_start(&out));
-	assert_int_equal(msrs.status, STATUS_ERROR);
-	setup(state);
-	msrs.ctl = CTL_TRACE_EN;
-	msrs.output_base = A;
-	msrs.output_mask = 0x1000ULL << 32 | 0xfff;
-	assert_false(pt_output_start(&out));
+/* The least range is 128 bytes: LowerMask alone, which reads as ones. */
+static void test_least_range(void **state)
+{
+	(void)state;
+	run_script(
+		"model skylake\n"
+		"range 20080 7f 0\n"
+		"start ok\n"
+		"write 130 on\n"
+		"at-range 7f 2\n"
+		"memory 20080 128 1\n"
+		"memory 2007f 1 0\n"
+		"memory 20100 1 0\n");
+}
+
+/*
+ * 36.2.6.4 and table 36-5: stores to where none are taken are dropped, and
+ * output may go on behind it.
+ */
+static void test_no_memory_behind(void **state)
+{
+	(void)state;
+	run_script(
+		"model skylake\n"
+		"entry 10000 0 20000 4K\n"
+		"entry 10000 1 80000000 4K\n"
+		"entry 10000 2 30000 4K\n"
+		"entry 10000 3 10000 END\n"
+		"pointers 10000 0 0\n"
+		"start ok\n"
+		"write 4096 on\n"
+		"write 4096 on\n"
+		"at 10000 2 0\n"
+		"write 10 on\n"
+		"memory 20000 4096 1\n"
+		"memory 30000 10 3\n"
+		"status 0\n");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_ring, setup),
-		cmocka_unit_test_setup(test_two_tables, setup),
-		cmocka_unit_test_setup(test_resume_in_the_middle, setup),
-		cmocka_unit_test_setup(test_interrupt, setup),
-		cmocka_unit_test_setup(test_stop, setup),
-		cmocka_unit_test_setup(test_errors, setup),
-		cmocka_unit_test_setup(test_one_entry_processor, setup),
-		cmocka_unit_test_setup(test_single_range, setup),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_two_tables),
+		cmocka_unit_test(test_end_at_start),
+		cmocka_unit_test(test_resume),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_single_range),
+		cmocka_unit_test(test_least_range),
+		cmocka_unit_test(test_no_memory_behind),
 	};
 
 	return cmocka_run_group_tests_name("pt_output", tests, NULL, NULL);
