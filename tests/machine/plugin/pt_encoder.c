@@ -16,13 +16,14 @@ enum {
 
 static void emit(struct pt_encoder *enc, struct pt_packet p)
 {
+	const size_t hold = enc->config.hold ? enc->config.hold : sizeof(enc->buf);
 	uint8_t bytes[PT_PACKET_MAX];
 
 	if (enc->closed || enc->lost)
 		return;
 
 	p.size = pt_packet_encode(&p, &enc->last_ip, bytes);
-	if (enc->len + p.size > sizeof(enc->buf))
+	if (enc->len + p.size > hold)
 		pt_encoder_flush(enc);
 	if (enc->closed)
 		return;

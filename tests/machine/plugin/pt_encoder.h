@@ -14,7 +14,7 @@
 #include "pt_clock.h"
 #include "pt_packet.h"
 
-#define PT_ENCODER_BUFFER	1024	/* bytes kept back from memory at most */
+#define PT_ENCODER_BUFFER	1024	/* bytes */
 #define PT_CALL_STACK		64	/* 36.4.2.2, return compression */
 #define PT_DEFERRED_TIPS	16
 
@@ -41,6 +41,7 @@ struct pt_config {
 	uint8_t mtc_freq;	/* one MTC each 2^mtc_freq crystal clocks */
 	uint32_t cyc_threshold;	/* in core clocks */
 	uint32_t psb_period;	/* in bytes */
+	uint32_t hold;		/* bytes kept back at most; 0: PT_ENCODER_BUFFER */
 };
 
 /* What a PSB+ says, beyond time. Each part may be absent. */

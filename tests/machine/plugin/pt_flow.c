@@ -254,6 +254,7 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 	flow->observer.trace(flow->observer.arg, true);
 
 	config_from_ctl(flow->msrs->ctl, &config);
+	config.hold = pt_output_granule(flow->output);
 	pt_encoder_start(&flow->enc, &config, byte_count);
 	if (!pt_flow_active(flow) || !pt_output_start(flow->output)) {
 		flow->enc.closed = true;

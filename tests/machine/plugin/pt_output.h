@@ -78,6 +78,15 @@ bool pt_output_start(struct pt_output *out);
  */
 bool pt_output_write(struct pt_output *out, const void *buf, size_t len);
 
+/*
+ * How many bytes may be kept back to be written at once; 0: any. One ToPA entry
+ * alone needs few, or the PMI before its end comes with the end.
+ */
+static inline uint32_t pt_output_granule(const struct pt_output *out)
+{
+	return out->caps->ecx & CAP_ECX_MULTI_ENTRY ? 0 : PT_OUTPUT_PMI_MARGIN / 8;
+}
+
 /* TraceEn was cleared. */
 void pt_output_end(struct pt_output *out);
 

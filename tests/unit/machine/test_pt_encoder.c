@@ -582,6 +582,25 @@ static void test_observer(void **state)
 	assert_true(seen[2]->ip.suppressed);
 }
 
+/* Not more is kept back than the configuration allows: PIPs of 8 bytes. */
+static void test_hold(void **state)
+{
+	const struct pt_config little = { .psb_period = 2048, .hold = 64 };
+	static struct fixture f;
+	unsigned int i;
+
+	(void)state;
+	begin(&f, &little);
+	for (i = 1; i <= 20; i++) {
+		pt_encode_pip(&f.enc, 0x1000);
+		assert_true(8 * i - f.len <= 64);
+	}
+	begin(&f, &plain);
+	for (i = 1; i <= 20; i++)
+		pt_encode_pip(&f.enc, 0x1000);
+	assert_int_equal(f.len, 0);
+}
+
 static void test_sink_ends(void **state)
 {
 	static struct fixture f;
@@ -624,6 +643,7 @@ int main(void)
 		cmocka_unit_test(test_tnt_disabled),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_observer),
+		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_sink_ends),
 	};
 
