@@ -37,8 +37,12 @@ say	= @$(if $(V),:,printf '  %-7s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
 UNIT	:= $(filter-out tests/unit/machine/%,$(wildcard tests/unit/*/test_*.c))
 UNIT_BIN := $(UNIT:tests/unit/%.c=$(BUILD)/unit/%)
 
-.PHONY: all help tool module install uninstall dkms-install demo check unit tests \
-	packages flags clean
+# make bench, make bench machine, or make bench BENCH="machine extract"
+BENCH_AREAS := machine extract
+BENCH	?= $(filter $(BENCH_AREAS),$(MAKECMDGOALS))
+
+.PHONY: all help tool module install uninstall dkms-install demo check bench unit tests \
+	packages flags clean $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_AREAS))
 .DELETE_ON_ERROR:
 
 all: tool
@@ -55,6 +59,7 @@ help:
 	@echo 'make module        build/mtrace.ko for KERNEL= (default: the running one)'
 	@echo 'make demo          record a program in the PT machine and show its trace'
 	@echo 'make check         build all, run all tests'
+	@echo 'make bench [AREA]  measure, a line a figure; AREA: $(BENCH_AREAS)'
 	@echo 'make unit          the unit tests alone'
 	@echo 'make install       the tool to DESTDIR/PREFIX (default /usr/local)'
 	@echo 'make dkms-install  the module by DKMS, for this and every later kernel'
@@ -113,6 +118,15 @@ install: tool
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/mtrace-user
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mtrace
+
+bench: packages
+	@tests/bench/bench $(BENCH)
+
+# Else they are no targets of their own.
+ifneq ($(filter bench,$(MAKECMDGOALS)),)
+$(BENCH_AREAS): bench
+	@:
+endif
 
 # What other kernels have from DKMS stays as it is; a failure leaves all as it was.
 DKMS_SRC := /usr/src/mtrace-$(VERSION)
