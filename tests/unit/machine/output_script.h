@@ -20,7 +20,7 @@
  *	at TABLE N OFFSET		where the pointers must be
  *	at-range MASK OFFSET
  *	status VALUE			IA32_RTIT_STATUS
- *	clear-status			by software
+ *	set-status VALUE		by software
  *	pmis COUNT			raised so far
  *	memory ADDRESS COUNT VALUE	must be filled with it
  */
@@ -183,8 +183,8 @@ static inline bool script_line(char **word, unsigned int n)
 		return script.msrs.output_mask == (dec[2] << 32 | hex[1]);
 	} else if (!strcmp(word[0], "status") && n == 2) {
 		return script.msrs.status == hex[1];
-	} else if (!strcmp(word[0], "clear-status") && n == 1) {
-		script.msrs.status = 0;
+	} else if (!strcmp(word[0], "set-status") && n == 2) {
+		script.msrs.status = hex[1];
 	} else if (!strcmp(word[0], "pmis") && n == 2) {
 		return script.pmis == dec[1];
 	} else if (!strcmp(word[0], "memory") && n == 4) {

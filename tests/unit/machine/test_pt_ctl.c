@@ -225,6 +225,35 @@ static void test_vmx(void **state)
 	assert_true(pt_msr_vmxon_ends_trace(&script_msrs, &pt_caps));
 }
 
+/*
+ * 36.2.6.3 and 36.3.1, ECX[3]: with FabricEn the ToPA bit is ignored. No model
+ * offers it, so one is made that does, and has no single range.
+ */
+static void test_fabric(void **state)
+{
+	(void)state;
+	run_script("model skylake\n"
+		   "wr CTL 40 gp\n");
+	pt_caps.ecx = CAP_ECX_TOPA | CAP_ECX_FABRIC;
+	run_script("wr CTL 40 ok\n"
+		   "wr CTL 2001 gp	# TraceEn, neither ToPA nor FabricEn\n"
+		   "wr CTL 2041 ok\n"
+		   "wr CTL 0 ok\n"
+		   "wr CTL 2101 ok\n");
+}
+
+/* A warm RESET ends VMX operation, too. */
+static void test_vmx_warm_reset(void **state)
+{
+	(void)state;
+	run_script("model skylake\n");
+	pt_caps.pt_in_vmx = false;
+	run_script("vmxon\n"
+		   "wr CTL 8 gp\n"
+		   "warm\n"
+		   "wr CTL 8 ok\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +263,8 @@ int main(void)
 		cmocka_unit_test(test_trace_en),
 		cmocka_unit_test(test_while_tracing),
 		cmocka_unit_test(test_vmx),
+		cmocka_unit_test(test_vmx_warm_reset),
+		cmocka_unit_test(test_fabric),
 	};
 
 	return cmocka_run_group_tests_name("pt_ctl", tests, NULL, NULL);

@@ -127,6 +127,28 @@ static void test_sizes(void **state)
 	}
 }
 
+/* Bytes in the order given, over the ends of regions; a region at any 4 KiB. */
+static void test_order(void **state)
+{
+	static uint8_t bytes[10000];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i * 7 + i / 256;
+	run_script(
+		"model skylake\n"
+		"entry 10000 0 21000 4K\n"
+		"entry 10000 1 33000 4K\n"
+		"entry 10000 2 45000 4K\n"
+		"pointers 10000 0 0\n"
+		"start ok\n");
+	assert_true(pt_output_write(&script.out, bytes, sizeof(bytes)));
+	assert_memory_equal(script.memory + 0x21000, bytes, 4096);
+	assert_memory_equal(script.memory + 0x33000, bytes + 4096, 4096);
+	assert_memory_equal(script.memory + 0x45000, bytes + 8192, sizeof(bytes) - 8192);
+}
+
 /* "ToPA STOP": the index stays, the offset is the region's size. */
 static void test_stop(void **state)
 {
@@ -137,11 +159,12 @@ static void test_stop(void **state)
 		"entry 10000 1 30000 4K STOP\n"
 		"entry 10000 2 40000 4K\n"
 		"pointers 10000 0 0\n"
+		"set-status 500000000	# PacketByteCnt is not the output's\n"
 		"start ok\n"
 		"write 8191 on\n"
-		"status 0\n"
+		"status 500000000\n"
 		"write 100 off		# after the last byte output ceases: the rest is lost\n"
-		"status 20\n"
+		"status 500000020\n"
 		"at 10000 1 4096\n"
 		"memory 30fff 1 2\n"
 		"memory 31000 1 0\n"
@@ -150,7 +173,7 @@ static void test_stop(void **state)
 		"at 10000 1 4096\n"
 		"end\n"
 		"at 10000 1 4096\n"
-		"clear-status\n"
+		"set-status 0\n"
 		"start error		# \"would produce an operational error\"\n"
 		"status 10\n");
 	assert_false(pt_msr_trigger_en(&script.msrs));
@@ -225,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_end_at_start),
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_single_range),
 		cmocka_unit_test(test_least_range),
