@@ -60,7 +60,20 @@ static const struct {
 	{ "ce			# into", M32, X86_SOFT_INT, 0 },
 	{ "ce			# no instruction", M64, X86_OTHER, 0 },
 	{ "f4			# hlt", M64, X86_HALT, 0 },
-	{ "0f 01 c9		# mwait", M64, X86_HALT, 0 },
+	{ "0f 01 c9		# mwait", M64, X86_MWAIT, 0 },
+	{ "0f 01 18		# lidt (%rax)", M64, X86_LIDT, 0 },
+	{ "0f 01 d8		# vmrun: /3 with a register", M64, X86_OTHER, 0 },
+	{ "0f 01 10		# lgdt (%rax)", M64, X86_OTHER, 0 },
+	{ "fa			# cli", M64, X86_SET_IF, 0 },
+	{ "fb			# sti", M64, X86_SET_IF, 0 },
+	{ "9d			# popf", M64, X86_SET_IF, 0 },
+	{ "f3 0f ae e0		# ptwrite %eax", M64, X86_PTWRITE, 0 },
+	{ "f3 48 0f ae e0		# ptwrite %rax", M64, X86_PTWRITE, 0 },
+	{ "f3 49 0f ae 24 24	# ptwriteq (%r12)", M64, X86_PTWRITE, 0 },
+	{ "64 f3 0f ae 20		# ptwritel %fs:(%rax)", M64, X86_PTWRITE, 0 },
+	{ "0f ae 20		# xsave (%rax)", M64, X86_OTHER, 0 },
+	{ "f3 f2 0f ae e0		# F2H counts: umwait's line, /4", M64, X86_OTHER, 0 },
+	{ "f3 0f ae d0		# wrfsbase %eax", M64, X86_OTHER, 0 },
 	{ "0f 22 d8		# mov %rax, %cr3", M64, X86_MOV_CR3, 0 },
 	{ "41 0f 22 da		# mov %r10, %cr3", M64, X86_MOV_CR3, 0 },
 	{ "0f 22 e0		# mov %rax, %cr4", M64, X86_OTHER, 0 },
@@ -126,11 +139,112 @@ static void test_string_instructions(void **state)
 	}
 }
 
+/*
+ * Operands, as "Intel 64 and IA-32", volume 2, 2.1.5 and 2.2.1 have them. The
+ * registers hold 100H times their number plus one; next is 400000H.
+ */
+static void test_operands(void **state)
+{
+	static const struct {
+		const char *bytes;
+		enum x86_mode mode;
+		uint64_t address;	/* or the register's number */
+		uint8_t length;
+		uint8_t size;
+		bool is_reg;
+		enum x86_segment segment;
+	} operands[] = {
+		{ "f3 0f ae e0		# ptwrite %eax", M64, 0, 4, 4, true, 0 },
+		{ "f3 48 0f ae e7	# ptwrite %rdi", M64, 7, 5, 8, true, 0 },
+		{ "f3 49 0f ae e7	# ptwrite %r15", M64, 15, 5, 8, true, 0 },
+		{ "f3 0f ae 20		# ptwritel (%rax)", M64, 0x100, 4, 4, false, 0 },
+		{ "f3 48 0f ae 63 f8	# ptwriteq -8(%rbx)", M64, 0x3f8, 6, 8, false, 0 },
+		{ "f3 49 0f ae a1 00 10 00 00	# ptwriteq 0x1000(%r9)", M64,
+		  0x1a00, 9, 8, false, 0 },
+		{ "f3 0f ae 25 10 00 00 00	# ptwritel 0x10(%rip)", M64,
+		  0x400010, 8, 4, false, 0 },
+		{ "f3 0f ae 24 25 10 00 00 00	# ptwritel 0x10", M64,
+		  0x10, 9, 4, false, 0 },
+		{ "f3 0f ae 24 24	# ptwritel (%rsp)", M64, 0x500, 5, 4, false, 0 },
+		{ "f3 41 0f ae 24 24	# ptwritel (%r12)", M64, 0xd00, 6, 4, false, 0 },
+		{ "f3 0f ae 64 8b 04	# ptwritel 4(%rbx,%rcx,4)", M64,
+		  0xc04, 6, 4, false, 0 },
+		{ "f3 42 0f ae 64 a3 04	# ptwritel 4(%rbx,%r12,4)", M64,
+		  0x3804, 7, 4, false, 0 },
+		{ "f3 0f ae 24 cd f0 ff ff ff	# ptwritel -16(,%rcx,8)", M64,
+		  0xff0, 9, 4, false, 0 },
+		{ "f3 0f ae 65 00	# ptwritel 0(%rbp)", M64, 0x600, 5, 4, false, 0 },
+		{ "f3 41 0f ae 65 00	# ptwritel 0(%r13)", M64, 0xe00, 6, 4, false, 0 },
+		{ "64 f3 0f ae 20	# ptwritel %fs:(%rax)", M64,
+		  0x70000100, 5, 4, false, X86_SEG_FS },
+		{ "65 f3 48 0f ae 20	# ptwriteq %gs:(%rax)", M64,
+		  0x70000100, 6, 8, false, X86_SEG_GS },
+		{ "67 f3 0f ae 60 ff	# ptwritel -1(%eax)", M64, 0xff, 6, 4, false, 0 },
+		{ "f3 0f ae 25 10 00 00 80	# ptwritel 0x80000010", M32,
+		  0x80000010, 8, 4, false, 0 },
+		{ "f3 0f ae a0 00 ff ff ff	# ptwritel -0x100(%eax) is 0", M32,
+		  0, 8, 4, false, 0 },
+		{ "0f 01 1d 00 01 00 00	# lidt 0x100(%rip)", M64,
+		  0x400100, 7, 4, false, 0 },
+	};
+	uint64_t gpr[16];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 16; i++)
+		gpr[i] = 0x100 * (i + 1);
+
+	for (i = 0; i < sizeof(operands) / sizeof(operands[0]); i++) {
+		uint8_t bytes[16];
+		const size_t len = annotated_bytes(operands[i].bytes, bytes);
+		struct x86_operand op;
+		uint64_t address;
+
+		if (!x86_operand(bytes, len, operands[i].mode, &op))
+			fail_msg("%s", operands[i].bytes);
+		address = op.is_reg ? op.reg :
+			  x86_address(&op, gpr, 0x400000, op.segment ? 0x70000000 : 0);
+		if (op.is_reg != operands[i].is_reg || address != operands[i].address ||
+		    op.length != operands[i].length || op.size != operands[i].size ||
+		    op.segment != operands[i].segment)
+			fail_msg("%s: %lx, %u bytes", operands[i].bytes, address,
+				 op.length);
+	}
+}
+
+/* Bytes that are cut, and 16-bit addressing, are refused. */
+static void test_operands_refused(void **state)
+{
+	static const struct {
+		const char *bytes;
+		enum x86_mode mode;
+	} refused[] = {
+		{ "f3 0f ae		# no ModRM", M64 },
+		{ "f3 0f ae 24		# no SIB", M64 },
+		{ "f3 0f ae 25 10 00 00	# displacement cut", M64 },
+		{ "67 f3 0f ae 20	# 16-bit address", M32 },
+		{ "f3 0f ae 20		# 16-bit code", M16 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		uint8_t bytes[16];
+		const size_t len = annotated_bytes(refused[i].bytes, bytes);
+		struct x86_operand op;
+
+		if (x86_operand(bytes, len, refused[i].mode, &op))
+			fail_msg("%s", refused[i].bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_string_instructions),
+		cmocka_unit_test(test_operands),
+		cmocka_unit_test(test_operands_refused),
 	};
 
 	return cmocka_run_group_tests_name("x86_insn", tests, NULL, NULL);
