@@ -95,6 +95,8 @@ typedef void (*qemu_plugin_discon_cb_t)(unsigned int vcpu,
 					enum qemu_plugin_discon_type type,
 					uint64_t from, uint64_t to, void *udata);
 
+void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plugin_udata_cb_t cb, void *udata);
+
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id,
 				       qemu_plugin_vcpu_udata_cb_t cb, void *udata);
 void qemu_plugin_register_vcpu_discon_cb(qemu_plugin_id_t id,

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blocks and discontinuities.
- *
- * What QEMU 11.1 does, whatever its documentation says:
- * - One translation serves the same physical page at several virtual addresses
- *   (CF_PCREL). RIP read at the start of a block tells which; the difference to
- *   the address at translation relocates all that was noted then.
- * - The INTERRUPT discontinuity fires at each real delivery, of faults too, with
- *   the exact source and the handler's address, after the registers changed.
- *   The EXCEPTION one fires when an exception is raised, with an address that
- *   may be stale: no more than a hint that the next delivery is a fault.
- *   SYSCALL, SYSRET and IRET fire none.
- * - Privilege level and code size are constant within a block.
+ * Registration of callbacks at translation. The order of registration is the
+ * order of the calls.
  */
 #include "translate.h"
+#include "follow.h"
 #include "intercept.h"
+#include "watch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,6 +15,9 @@
 /* Addresses are canonical: bit 47 stands for those above, which carry flags. */
 #define LOG_BRANCH	PT_BIT(63)
 #define LOG_ADDRESS	PT_MASK(47, 0)
+
+#define PAGE_OFFSET	PT_MASK(11, 0)
+#define RESET_VECTOR	0xfffffff0ULL
 
 #define ARENA_CHUNK	65536
 
@@ -84,80 +79,6 @@ void translate_flush(void *udata)
 	}
 }
 
-/* The instruction that ended the last block, at its real address. */
-static bool take_pending(struct vcpu *v, struct pt_branch *branch)
-{
-	const struct block *block = (const void *)v->shared->pending;
-
-	if (!block)
-		return false;
-
-	v->shared->pending = 0;
-	*branch = block->branch;
-	branch->ip += v->trace_delta;
-	branch->next += v->trace_delta;
-	branch->target += v->trace_delta;
-	return true;
-}
-
-static void take_cr3(struct vcpu *v, const struct pt_where *at)
-{
-	if (!v->shared->cr3_written)
-		return;
-	v->shared->cr3_written = 0;
-	pt_flow_cr3(&v->flow, reg_read(REG_CR3), at);
-}
-
-static void check_active(struct vcpu *v)
-{
-	if (!pt_flow_active(&v->flow))
-		v->shared->active &= ~VCPU_TRACING;
-}
-
-/* Each block begins with this while the vCPU is active. */
-static void block_begin(unsigned int index, void *udata)
-{
-	struct vcpu *v = vcpu_get(index);
-	const struct block *block = udata;
-	struct pt_branch branch;
-	bool branched;
-
-	if (v->shared->active & VCPU_CPUID)
-		intercept_cpuid_done(v);
-	if (!(v->shared->active & VCPU_TRACING))
-		return;
-
-	branched = take_pending(v, &branch);
-	v->at = (struct pt_where) {
-		.ip = reg_read(REG_RIP),
-		.cpl = block->cpl,
-		.mode = block->mode,
-	};
-	v->trace_delta = v->at.ip - block->start;
-	v->fault_hint = false;
-
-	take_cr3(v, &v->at);
-	pt_flow_step(&v->flow, branched ? &branch : NULL, &v->at);
-	check_active(v);
-}
-
-/* Blocks with intercepted instructions begin with this, always. */
-static void hooked_block_begin(unsigned int index, void *udata)
-{
-	const struct block *block = udata;
-
-	vcpu_get(index)->hook_delta = reg_read(REG_RIP) - block->start;
-}
-
-static void after_cpuid(unsigned int index, void *udata)
-{
-	struct vcpu *v = vcpu_get(index);
-
-	(void)udata;
-	if (v->shared->active & VCPU_CPUID)
-		intercept_cpuid_done(v);
-}
-
 static void log_insn(unsigned int index, void *udata)
 {
 	struct vcpu *v = vcpu_get(index);
@@ -167,149 +88,179 @@ static void log_insn(unsigned int index, void *udata)
 	pclog_insn(v->pclog, ip, arg & LOG_BRANCH);
 }
 
-/*
- * The privilege level of the interrupted code, from the frame that the delivery
- * pushed: RIP and CS, above an error code for some exceptions.
- */
-static uint8_t interrupted_cpl(uint64_t from)
+/* Blocks with intercepted instructions begin with this. */
+static void hooked_block(unsigned int index, void *udata)
 {
-	uint64_t frame[3];
+	const struct block *block = udata;
 
-	if (virt_read(reg_read(REG_RSP), frame, sizeof(frame))) {
-		if (frame[0] == from)
-			return frame[1] & 3;
-		if (frame[1] == from)
-			return frame[2] & 3;
-	}
-	return from >> 63 ? 0 : 3;
+	vcpu_get(index)->hook_delta = reg_read(REG_RIP) - block->start;
 }
 
-static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
+/* One instruction, and its place in the block. */
+struct place {
+	struct qemu_plugin_tb *tb;
+	struct qemu_plugin_insn *insn;
+	struct qemu_plugin_insn *after;		/* the next of the block, or NULL */
+	struct block *block;
+	uint64_t ip;
+	uint64_t next;
+};
+
+static struct hook *new_hook(const struct place *p, enum x86_class class)
 {
-	const uint64_t cs = reg_read(REG_CS);
-	const bool fault = v->fault_hint;
-	const struct pt_event ev = {
-		.kind = fault ? PT_EVENT_FAULT : PT_EVENT_INTR,
-		.from = from,
-	};
-	struct pt_where source = v->at;
-	struct pt_branch branch;
-	bool branched;
+	struct hook *hook = arena_alloc(sizeof(*hook));
 
-	v->fault_hint = false;
-	branched = take_pending(v, &branch);
-
-	/* Was that branch itself the source, or did it lead to the source? */
-	if (branched && branch.ip == from &&
-	    (fault || branch.class == X86_SOFT_INT))
-		branched = false;
-
-	source.ip = from;
-	if (branched && x86_is_far(branch.class))
-		source.cpl = interrupted_cpl(from);
-	if (v->pclog)
-		pclog_event(v->pclog, from, fault);
-
-	take_cr3(v, &source);
-	pt_flow_arrive(&v->flow, branched ? &branch : NULL, &source);
-
-	v->at = (struct pt_where) {
-		.ip = to,
-		.cpl = cs & 3,
-		.mode = code_mode(cs),
-	};
-	pt_flow_event(&v->flow, &ev, &v->at);
-	check_active(v);
-}
-
-void translate_discontinuity(unsigned int index, enum qemu_plugin_discon_type type,
-			     uint64_t from, uint64_t to, void *udata)
-{
-	struct vcpu *v = vcpu_get(index);
-
-	(void)udata;
-	vcpu_log(v, 3, "discontinuity %d, %lx to %lx", type, from, to);
-
-	if (type == QEMU_PLUGIN_DISCON_EXCEPTION) {
-		v->fault_hint = true;
-	} else if (type == QEMU_PLUGIN_DISCON_INTERRUPT) {
-		intercept_delivered(v);
-		if (v->shared->active & VCPU_TRACING)
-			delivered(v, from, to);
-		else
-			v->fault_hint = false;
-	}
-}
-
-static void hook_insn(struct qemu_plugin_tb *tb, size_t i, const struct block *block,
-		      enum x86_class class, uint64_t ip, uint64_t next)
-{
-	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-	const qemu_plugin_vcpu_udata_cb_t cb = intercept_cb(class, block->cpl);
-	struct hook *hook;
-
-	if (!cb)
-		return;
-
-	hook = arena_alloc(sizeof(*hook));
 	*hook = (struct hook) {
-		.ip = ip,
-		.next = next,
-		.cpl = block->cpl,
+		.ip = p->ip,
+		.next = p->next,
+		.block = p->block,
 		.class = class,
+		.is_last = !p->after,
 	};
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, hooked_block_begin,
-					     QEMU_PLUGIN_CB_R_REGS, (void *)block);
-	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_RW_REGS_PC, hook);
+	return hook;
+}
 
-	if (class == X86_CPUID && i + 1 < qemu_plugin_tb_n_insns(tb))
-		qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, i + 1),
-						       after_cpuid,
+/* Intercepted instructions are so in plain code, too. */
+static void hook_insn(const struct place *p, enum x86_class class)
+{
+	const struct intercept way = intercept_way(class, p->block->cpl);
+
+	if (way.before && !(way.only_if_last && p->after)) {
+		qemu_plugin_register_vcpu_tb_exec_cb(p->tb, hooked_block,
+						     QEMU_PLUGIN_CB_R_REGS, p->block);
+		qemu_plugin_register_vcpu_insn_exec_cb(p->insn, way.before,
+						       QEMU_PLUGIN_CB_RW_REGS_PC,
+						       new_hook(p, class));
+	}
+	if (way.after && p->after)
+		qemu_plugin_register_vcpu_insn_exec_cb(p->after, way.after,
 						       QEMU_PLUGIN_CB_RW_REGS, NULL);
 }
 
-static void watch_insn(struct qemu_plugin_tb *tb, size_t i, struct block *block)
+static void when_active(struct qemu_plugin_insn *insn, qemu_plugin_vcpu_udata_cb_t cb,
+			enum qemu_plugin_cb_flags flags, void *udata)
 {
-	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-	const uint64_t ip = qemu_plugin_insn_vaddr(insn);
-	const uint64_t next = ip + qemu_plugin_insn_size(insn);
+	qemu_plugin_register_vcpu_insn_exec_cond_cb(insn, cb, flags, QEMU_PLUGIN_COND_NE,
+						    VCPU_ENTRY(active), 0, udata);
+}
+
+static void watch_insn(const struct place *p, const struct x86_insn *x)
+{
+	struct block *block = p->block;
+
+	switch (x->class) {
+	case X86_HALT:
+		if (block->cpl == 0)
+			when_active(p->insn, follow_halt, QEMU_PLUGIN_CB_R_REGS,
+				    new_hook(p, x->class));
+		break;
+	case X86_MWAIT:
+		if (block->cpl == 0)
+			when_active(p->insn, follow_mwait, QEMU_PLUGIN_CB_R_REGS,
+				    new_hook(p, x->class));
+		break;
+	case X86_SET_IF:
+		if (p->after) {
+			struct hook *hook = new_hook(p, x->class);
+
+			hook->ip = p->next;
+			when_active(p->after, follow_if, QEMU_PLUGIN_CB_R_REGS, hook);
+		}
+		break;
+	case X86_MOV_CR3:
+		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(p->insn,
+			QEMU_PLUGIN_INLINE_STORE_U64, VCPU_ENTRY(cr3_written), 1);
+		break;
+	default:
+		break;
+	}
+
+	/* A branch ends the block; each of them is the last instruction. */
+	if (!x86_is_branch(x->class))
+		return;
+	block->branch = (struct pt_branch) {
+		.ip = p->ip,
+		.next = p->next,
+		.target = x->target,
+		.class = x->class,
+	};
+	block->distinct = x->class == X86_COND ?
+		((x->target ^ p->next) & PAGE_OFFSET) != 0 :
+		x->class == X86_JMP || x->class == X86_CALL;
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(p->insn,
+		QEMU_PLUGIN_INLINE_STORE_U64, VCPU_ENTRY(pending), (uint64_t)block);
+}
+
+/*
+ * A repeated string instruction is one, however often QEMU begins it anew; that of
+ * an event is seen there.
+ */
+static void count_rep(unsigned int index, void *udata)
+{
+	struct vcpu_inline *shared = vcpu_get(index)->shared;
+	const uint64_t begun = (uint64_t)udata;
+	struct vcpu *v = vcpu_get(index);
+
+	if (shared->begun == begun && shared->insns[0] + shared->insns[1] == v->rep_insns)
+		return;
+	shared->begun = begun;
+	shared->insns[!!(begun & VCPU_BEGUN_USER)]++;
+	v->rep_insns = shared->insns[0] + shared->insns[1];
+}
+
+static void count_insn(const struct place *p, const struct x86_insn *x)
+{
+	const bool user = p->block->cpl != 0;
+	const uint64_t begun = (p->ip & VCPU_BEGUN_OFFSET) | VCPU_BEGUN |
+			       (user ? VCPU_BEGUN_USER : 0) |
+			       (x->rep_string ? VCPU_BEGUN_REP : 0) |
+			       (x->class == X86_SOFT_INT ? VCPU_BEGUN_SOFT_INT : 0);
+
+	if (x->rep_string) {
+		qemu_plugin_register_vcpu_insn_exec_cb(p->insn, count_rep,
+						       QEMU_PLUGIN_CB_NO_REGS,
+						       (void *)begun);
+		return;
+	}
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(p->insn,
+		QEMU_PLUGIN_INLINE_ADD_U64, VCPU_ENTRY(insns[user]), 1);
+	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(p->insn,
+		QEMU_PLUGIN_INLINE_STORE_U64, VCPU_ENTRY(begun), begun);
+}
+
+static void translate_insn(const struct place *p)
+{
 	struct x86_insn x;
 	uint8_t bytes[16];
 	size_t len;
 
-	len = qemu_plugin_insn_data(insn, bytes, sizeof(bytes));
-	x86_classify(bytes, len, ip, block->mode, &x);
+	len = qemu_plugin_insn_data(p->insn, bytes, sizeof(bytes));
+	x86_classify(bytes, len, p->ip, p->block->mode, &x);
 
-	/* The order of callbacks is the order of registration. */
-	if (with_pclog) {
-		const uint64_t arg = (ip & LOG_ADDRESS) |
+	if (watch_on && with_pclog) {
+		const uint64_t arg = (p->ip & LOG_ADDRESS) |
 				     (x86_is_branch(x.class) ? LOG_BRANCH : 0);
 
-		qemu_plugin_register_vcpu_insn_exec_cond_cb(insn, log_insn,
-							    QEMU_PLUGIN_CB_NO_REGS,
-							    QEMU_PLUGIN_COND_NE,
-							    VCPU_ENTRY(active), 0,
-							    (void *)arg);
+		when_active(p->insn, log_insn, QEMU_PLUGIN_CB_NO_REGS, (void *)arg);
 	}
+	hook_insn(p, x.class);
+	if (count_is_on())
+		count_insn(p, &x);
+	if (watch_on)
+		watch_insn(p, &x);
+}
 
-	hook_insn(tb, i, block, x.class, ip, next);
-
-	if (x.class == X86_MOV_CR3)
-		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn,
-			QEMU_PLUGIN_INLINE_STORE_U64, VCPU_ENTRY(cr3_written), 1);
-
-	/* A branch ends the block; each of them is the last instruction. */
-	if (x86_is_branch(x.class) || x.class == X86_HALT) {
-		block->branch = (struct pt_branch) {
-			.ip = ip,
-			.next = next,
-			.target = x.target,
-			.class = x.class,
-		};
-		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn,
-			QEMU_PLUGIN_INLINE_STORE_U64, VCPU_ENTRY(pending),
-			(uint64_t)block);
-	}
+/* Where a processor begins: QEMU tells of neither RESET nor SIPI. */
+static void watch_first(struct qemu_plugin_tb *tb, struct block *block)
+{
+	if (block->mode != X86_MODE_16 || block->cpl)
+		return;
+	if (block->start == RESET_VECTOR)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, follow_reset,
+						     QEMU_PLUGIN_CB_R_REGS, block);
+	else if (block->start == block->cs_base && !(block->start & PAGE_OFFSET))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, follow_sipi,
+						     QEMU_PLUGIN_CB_R_REGS, block);
 }
 
 void translate_block(struct qemu_plugin_tb *tb, void *udata)
@@ -317,19 +268,37 @@ void translate_block(struct qemu_plugin_tb *tb, void *udata)
 	const size_t n = qemu_plugin_tb_n_insns(tb);
 	const uint64_t cs = reg_read(REG_CS);
 	struct block *block = arena_alloc(sizeof(*block));
+	struct qemu_plugin_insn *insn, *after;
 	size_t i;
 
 	(void)udata;
 	memset(block, 0, sizeof(*block));
 	block->start = qemu_plugin_tb_vaddr(tb);
-	block->cpl = cs & 3;
+	block->cs_base = code_base(cs);
 	block->mode = code_mode(cs);
+	block->cpl = block->mode == X86_MODE_16 ? 0 : cs & 3;
 
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, block_begin, QEMU_PLUGIN_CB_RW_REGS,
-						  QEMU_PLUGIN_COND_NE,
-						  VCPU_ENTRY(active), 0, block);
-	for (i = 0; i < n; i++)
-		watch_insn(tb, i, block);
+	watch_first(tb, block);
+	if (watch_on)
+		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, follow_block,
+							  QEMU_PLUGIN_CB_RW_REGS,
+							  QEMU_PLUGIN_COND_NE,
+							  VCPU_ENTRY(active), 0, block);
+	after = qemu_plugin_tb_get_insn(tb, 0);
+	for (i = 0; i < n; i++) {
+		struct place p = {
+			.tb = tb,
+			.block = block,
+		};
+
+		insn = after;
+		after = i + 1 < n ? qemu_plugin_tb_get_insn(tb, i + 1) : NULL;
+		p.insn = insn;
+		p.after = after;
+		p.ip = qemu_plugin_insn_vaddr(insn);
+		p.next = p.ip + qemu_plugin_insn_size(insn);
+		translate_insn(&p);
+	}
 }
 
 void translate_setup(bool pclog)

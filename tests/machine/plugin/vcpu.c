@@ -3,6 +3,7 @@
  * The vCPUs, their registers and memory.
  */
 #include "vcpu.h"
+#include "clock.h"
 #include "pt_model.h"
 
 #include <stdarg.h>
@@ -16,12 +17,17 @@ unsigned int vcpu_log_level;
 /* QEMU numbers registers alike on all vCPUs: one set of handles is enough. */
 static struct qemu_plugin_register *regs[REG_COUNT];
 static const char *const reg_names[REG_COUNT] = {
-	[REG_RAX] = "rax", [REG_RBX] = "rbx", [REG_RCX] = "rcx",
-	[REG_RDX] = "rdx", [REG_RSP] = "rsp", [REG_RIP] = "rip",
-	[REG_CS] = "cs", [REG_CR3] = "cr3", [REG_EFER] = "efer",
+	[REG_RAX] = "rax", [REG_RCX] = "rcx", [REG_RDX] = "rdx", [REG_RBX] = "rbx",
+	[REG_RSP] = "rsp", [REG_RBP] = "rbp", [REG_RSI] = "rsi", [REG_RDI] = "rdi",
+	[REG_R8] = "r8", [REG_R9] = "r9", [REG_R10] = "r10", [REG_R11] = "r11",
+	[REG_R12] = "r12", [REG_R13] = "r13", [REG_R14] = "r14", [REG_R15] = "r15",
+	[REG_RIP] = "rip", [REG_EFLAGS] = "eflags", [REG_CS] = "cs",
+	[REG_FS_BASE] = "fs_base", [REG_GS_BASE] = "gs_base",
+	[REG_CR0] = "cr0", [REG_CR2] = "cr2", [REG_CR3] = "cr3", [REG_EFER] = "efer",
 };
 
 #define EFER_LMA	PT_BIT(10)
+#define CR0_PE		PT_BIT(0)
 
 static struct qp_bytes *scratch(size_t len)
 {
@@ -86,9 +92,17 @@ int phys_write(void *arg, uint64_t pa, const void *buf, size_t len)
  */
 enum x86_mode code_mode(uint64_t cs)
 {
+	if (!(reg_read(REG_CR0) & CR0_PE))
+		return X86_MODE_16;
 	if (!(reg_read(REG_EFER) & EFER_LMA) || cs == 0x23 || cs == 0x08)
 		return X86_MODE_32;
 	return X86_MODE_64;
+}
+
+/* Known in real mode; else code segments are flat, or it is not shown by QEMU. */
+uint64_t code_base(uint64_t cs)
+{
+	return reg_read(REG_CR0) & CR0_PE ? 0 : cs << 4;
 }
 
 static void find_registers(void)
@@ -127,6 +141,16 @@ bool vcpu_setup(void)
 	return scoreboard != NULL;
 }
 
+uint64_t vcpu_tsc(const struct vcpu *v)
+{
+	return clock_tsc() + v->tsc_adjust;
+}
+
+static uint64_t read_tsc(void *arg)
+{
+	return vcpu_tsc(arg);
+}
+
 static void raise_pmi(void *arg)
 {
 	struct vcpu *v = arg;
@@ -142,7 +166,15 @@ static void observe_trace(void *arg, bool on)
 
 	if (v->pclog)
 		pclog_trace(v->pclog, on, v->msrs.output_base, v->msrs.output_mask,
-			    v->flow.enc.clock.tsc(v->flow.enc.clock.arg));
+			    vcpu_tsc(v));
+	if (v->packet_log)
+		pt_packet_log_trace(v->packet_log, on, v->msrs.output_base,
+				    v->msrs.output_mask, vcpu_tsc(v));
+}
+
+static void observe_packet(void *arg, const struct pt_packet *p)
+{
+	pt_packet_log_packet(((struct vcpu *)arg)->packet_log, p);
 }
 
 static void observe_packets(void *arg, bool on)
@@ -151,12 +183,19 @@ static void observe_packets(void *arg, bool on)
 
 	if (v->pclog)
 		pclog_packets(v->pclog, on, v->flow.cr3,
-			      v->flow.enc.clock.tsc(v->flow.enc.clock.arg));
+			      vcpu_tsc(v));
 }
 
-void vcpu_init(unsigned int index, const struct pt_clock *clock, const char *pclog_prefix)
+void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_prefix)
 {
 	struct vcpu *v = &vcpus[index];
+	const struct pt_clock clock = {
+		.tsc = read_tsc,
+		.arg = v,
+		.art_num = ART_NUMERATOR,
+		.art_den = ART_DENOMINATOR,
+		.cbr = clock_ratio(),
+	};
 	const struct pt_memory mem = {
 		.read = phys_read,
 		.write = phys_write,
@@ -173,13 +212,21 @@ void vcpu_init(unsigned int index, const struct pt_clock *clock, const char *pcl
 		find_registers();
 
 	v->index = index;
+	count_init(&v->count, index);
 	v->shared = qemu_plugin_scoreboard_find(scoreboard, index);
 	pt_msr_reset(&v->msrs);
 	pmu_reset(&v->pmu);
 	pt_output_init(&v->output, &v->msrs, &pt_caps, &mem);
-	pt_flow_init(&v->flow, &v->msrs, &v->output, clock, &observer);
+	pt_flow_init(&v->flow, &v->msrs, &v->output, &clock, &observer);
 	if (pclog_prefix)
 		v->pclog = pclog_open(pclog_prefix, index);
+	if (packet_prefix) {
+		v->packet_log = pt_packet_log_open(packet_prefix, index);
+		v->flow.enc.observer = (struct pt_packet_observer) {
+			.packet = observe_packet,
+			.arg = v,
+		};
+	}
 }
 
 void vcpu_log(const struct vcpu *v, unsigned int level, const char *fmt, ...)

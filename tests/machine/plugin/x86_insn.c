@@ -50,7 +50,7 @@ static uint64_t relative(const uint8_t *bytes, size_t len, uint64_t ip, size_t s
 	return mode == X86_MODE_64 ? target : target & 0xffffffff;
 }
 
-static enum x86_class classify_0f(const uint8_t *op, size_t len)
+static enum x86_class classify_0f(const uint8_t *op, size_t len, bool rep)
 {
 	switch (op[0]) {
 	case 0x01:
@@ -59,8 +59,9 @@ static enum x86_class classify_0f(const uint8_t *op, size_t len)
 		if (op[1] == 0xf9)
 			return X86_RDTSCP;
 		if (op[1] == 0xc9)
-			return X86_HALT;	/* MWAIT */
-		return X86_OTHER;
+			return X86_MWAIT;
+		/* LIDT: /3 with a memory operand */
+		return (op[1] >> 3 & 7) == 3 && op[1] < 0xc0 ? X86_LIDT : X86_OTHER;
 	case 0x05: case 0x07:			/* SYSCALL, SYSRET */
 	case 0x34: case 0x35:			/* SYSENTER, SYSEXIT */
 		return X86_FAR;
@@ -78,6 +79,8 @@ static enum x86_class classify_0f(const uint8_t *op, size_t len)
 		return X86_RDPMC;
 	case 0xa2:
 		return X86_CPUID;
+	case 0xae:				/* F3 0F AE /4 */
+		return rep && len >= 2 && (op[1] >> 3 & 7) == 4 ? X86_PTWRITE : X86_OTHER;
 	default:
 		return (op[0] & 0xf0) == 0x80 ? X86_COND : X86_OTHER;
 	}
@@ -101,7 +104,7 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 		  struct x86_insn *insn)
 {
 	const bool long_mode = mode == X86_MODE_64;
-	bool opsize = false, rep = false;
+	bool opsize = false, rep = false, repe = false;
 	size_t n = 0, disp = 0;
 	uint8_t op;
 
@@ -111,6 +114,9 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 			   (long_mode && (bytes[n] & 0xf0) == 0x40))) {
 		opsize |= bytes[n] == 0x66;
 		rep |= bytes[n] == 0xf2 || bytes[n] == 0xf3;
+		/* Of F2H and F3H the last counts where it selects an opcode. */
+		if (bytes[n] == 0xf2 || bytes[n] == 0xf3)
+			repe = bytes[n] == 0xf3;
 		n++;
 	}
 	if (n >= len)
@@ -156,6 +162,9 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 	case 0xce:				/* INTO */
 		insn->class = long_mode ? X86_OTHER : X86_SOFT_INT;
 		break;
+	case 0x9d: case 0xfa: case 0xfb:	/* POPF, CLI, STI */
+		insn->class = X86_SET_IF;
+		break;
 	case 0xf4:
 		insn->class = X86_HALT;
 		break;
@@ -165,11 +174,106 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 		break;
 	case 0x0f:
 		if (n < len)
-			insn->class = classify_0f(bytes + n, len - n);
+			insn->class = classify_0f(bytes + n, len - n, repe);
 		break;
 	}
 
 	if ((insn->class == X86_COND || insn->class == X86_JMP ||
 	     insn->class == X86_CALL) && len >= n - 1 + disp)
 		insn->target = relative(bytes, len, ip, disp, mode);
+}
+
+/* Fields of a prefix REX, 0 if there is none. */
+#define REX_W(rex)	((rex) & 8)
+#define REX_X(rex)	((rex) << 2 & 8)
+#define REX_B(rex)	((rex) << 3 & 8)
+
+/* SDM volume 2, 2.1.5, tables 2-2 and 2-3 */
+static bool memory_operand(const uint8_t *bytes, size_t len, size_t n, uint8_t rex,
+			   enum x86_mode mode, struct x86_operand *op)
+{
+	const uint8_t mod = bytes[n] >> 6, rm = bytes[n] & 7;
+	size_t disp = mod == 1 ? 1 : mod == 2 ? 4 : 0;
+	uint8_t sib;
+
+	n++;
+	op->base = rm | REX_B(rex);
+	op->index = X86_NO_REG;
+	op->scale = 1;
+
+	if (rm == 4) {
+		if (n >= len)
+			return false;
+		sib = bytes[n++];
+		op->base = (sib & 7) | REX_B(rex);
+		op->index = (sib >> 3 & 7) | REX_X(rex);
+		op->scale = 1 << (sib >> 6);
+		if (op->index == 4)
+			op->index = X86_NO_REG;
+		if ((sib & 7) == 5 && mod == 0) {
+			op->base = X86_NO_REG;
+			disp = 4;
+		}
+	} else if (rm == 5 && mod == 0) {
+		op->base = X86_NO_REG;
+		op->rip_relative = mode == X86_MODE_64;
+		disp = 4;
+	}
+
+	if (n + disp > len)
+		return false;
+	if (disp == 1)
+		op->disp = (int8_t)bytes[n];
+	else if (disp)
+		memcpy(&op->disp, bytes + n, 4);
+	op->length = n + disp;
+	return true;
+}
+
+bool x86_operand(const uint8_t *bytes, size_t len, enum x86_mode mode,
+		 struct x86_operand *op)
+{
+	uint8_t rex = 0, address_bits = mode == X86_MODE_64 ? 64 : 32;
+	size_t n = 0;
+
+	memset(op, 0, sizeof(*op));
+	for (; n < len && is_legacy_prefix(bytes[n]); n++) {
+		if (bytes[n] == 0x64)
+			op->segment = X86_SEG_FS;
+		else if (bytes[n] == 0x65)
+			op->segment = X86_SEG_GS;
+		else if (bytes[n] == 0x67)
+			address_bits >>= 1;
+	}
+	if (mode == X86_MODE_64 && n < len && (bytes[n] & 0xf0) == 0x40)
+		rex = bytes[n++];
+	if (n + 3 > len || bytes[n] != 0x0f || mode == X86_MODE_16)
+		return false;
+	n += 2;
+
+	op->size = REX_W(rex) ? 8 : 4;
+	op->address_bits = address_bits;
+	op->is_reg = bytes[n] >= 0xc0;
+	if (op->is_reg) {
+		op->reg = (bytes[n] & 7) | REX_B(rex);
+		op->length = n + 1;
+		return true;
+	}
+	return address_bits != 16 && memory_operand(bytes, len, n, rex, mode, op);
+}
+
+uint64_t x86_address(const struct x86_operand *op, const uint64_t gpr[16], uint64_t next,
+		     uint64_t segment_base)
+{
+	uint64_t addr = (int64_t)op->disp;
+
+	if (op->rip_relative)
+		addr += next;
+	if (op->base != X86_NO_REG)
+		addr += gpr[op->base];
+	if (op->index != X86_NO_REG)
+		addr += gpr[op->index] * op->scale;
+	if (op->address_bits == 32)
+		addr &= 0xffffffff;
+	return addr + segment_base;
 }

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Blocks and discontinuities.
+ *
+ * What QEMU 11.1 does, whatever its documentation says:
+ * - One translation serves the same physical page at several virtual addresses
+ *   (CF_PCREL). RIP read at the start of a block tells which; the difference to
+ *   the address at translation relocates all that was noted then. Within a block
+ *   RIP is not kept up to date.
+ * - The INTERRUPT discontinuity fires at each real delivery, of faults too, with
+ *   the exact source and the handler's address, after the registers changed.
+ *   The EXCEPTION one fires when an exception is raised, with an address that
+ *   may be stale: no more than a hint that the next delivery is a fault.
+ *   SYSCALL, SYSRET and IRET fire none.
+ * - Privilege level and code size are constant within a block.
+ */
+#include "follow.h"
+#include "intercept.h"
+
+#define PAGE_OFFSET	PT_MASK(11, 0)
+#define RFLAGS_IF	PT_BIT(9)
+
+enum {
+	VECTOR_NMI	= 2,
+	VECTOR_PF	= 14,
+};
+
+static bool same_offset(uint64_t a, uint64_t b)
+{
+	return !((a ^ b) & PAGE_OFFSET);
+}
+
+static bool intr(const struct vcpu *v)
+{
+	return (v->needs & PT_FLOW_NEEDS_IF) && (reg_read(REG_EFLAGS) & RFLAGS_IF);
+}
+
+void follow_start(struct vcpu *v, const struct block *block, uint64_t ip, uint64_t delta)
+{
+	v->at = (struct pt_where) {
+		.ip = ip,
+		.cs_base = block->cs_base,
+		.cpl = block->cpl,
+		.mode = block->mode,
+		.intr = reg_read(REG_EFLAGS) & RFLAGS_IF,
+	};
+	v->at_known = true;
+	v->trace_delta = delta;
+	v->fault_hint = false;
+	v->asleep = false;
+	v->shared->pending = 0;
+	v->shared->cr3_written = 0;
+}
+
+/* The instruction that ended the last block, as noted at its translation. */
+static const struct block *take_pending(struct vcpu *v)
+{
+	const struct block *block = (const void *)v->shared->pending;
+
+	v->shared->pending = 0;
+	return block;
+}
+
+static struct pt_branch real_branch(const struct vcpu *v, const struct block *block)
+{
+	struct pt_branch branch = block->branch;
+
+	branch.ip += v->trace_delta;
+	branch.next += v->trace_delta;
+	branch.target += v->trace_delta;
+	return branch;
+}
+
+static void take_cr3(struct vcpu *v, const struct pt_where *at)
+{
+	if (!v->shared->cr3_written)
+		return;
+	v->shared->cr3_written = 0;
+	pt_flow_cr3(&v->flow, reg_read(REG_CR3), at);
+}
+
+static void wake(struct vcpu *v, enum pt_wake reason)
+{
+	if (!v->asleep)
+		return;
+	v->asleep = false;
+	pt_flow_wake(&v->flow, reason);
+}
+
+static void check_active(struct vcpu *v)
+{
+	if (!pt_flow_active(&v->flow))
+		v->shared->active &= ~VCPU_TRACING;
+}
+
+/*
+ * Nothing is due at this block but, perhaps, time: packets are off, and nothing
+ * that could turn them on has happened.
+ */
+static bool is_dull(const struct vcpu *v, const struct block *done, const struct block *block)
+{
+	return !v->flow.packet_en && !v->pclog && !v->needs && !v->shared->cr3_written &&
+	       block->cpl == v->at.cpl && !(done && x86_is_far(done->branch.class));
+}
+
+/* RIP at the start of @block, which is slow to read and often follows. */
+static uint64_t address(const struct vcpu *v, const struct block *done,
+			const struct block *block)
+{
+	if (!done || !done->distinct || !v->at_known)
+		return reg_read(REG_RIP);
+	if (done->branch.class == X86_COND && same_offset(block->start, done->branch.next))
+		return done->branch.next + v->trace_delta;
+	if (same_offset(block->start, done->branch.target))
+		return done->branch.target + v->trace_delta;
+	return reg_read(REG_RIP);
+}
+
+void follow_block(unsigned int index, void *udata)
+{
+	struct vcpu *v = vcpu_get(index);
+	const struct block *block = udata, *done;
+	struct pt_branch branch;
+	uint64_t ip;
+
+	if (v->shared->active & VCPU_AMEND)
+		intercept_amend(v);
+	if (!(v->shared->active & VCPU_TRACING))
+		return;
+	wake(v, PT_WAKE_STORE);
+
+	done = take_pending(v);
+	if (is_dull(v, done, block)) {
+		v->at_known = false;
+		pt_flow_step(&v->flow, NULL, &v->at);
+		check_active(v);
+		return;
+	}
+
+	ip = address(v, done, block);
+	if (done)
+		branch = real_branch(v, done);
+	v->at = (struct pt_where) {
+		.ip = ip,
+		.cs_base = block->cs_base,
+		.cpl = block->cpl,
+		.mode = block->mode,
+		.intr = intr(v),
+	};
+	v->at_known = true;
+	v->trace_delta = ip - block->start;
+	v->fault_hint = false;
+
+	/* A jump that the decoder follows by itself has no packet. */
+	if (done && branch.class == X86_JMP && !v->needs && !v->filtered && v->flow.packet_en)
+		return;
+
+	take_cr3(v, &v->at);
+	pt_flow_step(&v->flow, done ? &branch : NULL, &v->at);
+	check_active(v);
+}
+
+void follow_halt(unsigned int index, void *udata)
+{
+	struct vcpu *v = vcpu_get(index);
+	const struct hook *hook = udata;
+
+	if (!(v->shared->active & VCPU_TRACING))
+		return;
+	pt_flow_halt(&v->flow, hook->ip + v->trace_delta, &v->at);
+	v->asleep = true;
+}
+
+void follow_mwait(unsigned int index, void *udata)
+{
+	struct vcpu *v = vcpu_get(index);
+	const struct hook *hook = udata;
+	const uint32_t ecx = reg_read(REG_RCX);
+
+	/* QEMU raises #GP for any extension. */
+	if (!(v->shared->active & VCPU_TRACING) || ecx)
+		return;
+	pt_flow_mwait(&v->flow, hook->ip + v->trace_delta, reg_read(REG_RAX), ecx, &v->at);
+	v->asleep = true;
+}
+
+void follow_if(unsigned int index, void *udata)
+{
+	struct vcpu *v = vcpu_get(index);
+	const struct hook *hook = udata;
+	struct pt_where at = v->at;
+
+	if (!(v->shared->active & VCPU_TRACING) || !(v->needs & PT_FLOW_NEEDS_IF))
+		return;
+	at.ip = hook->ip + v->trace_delta;
+	at.intr = intr(v);
+	if (at.intr != v->at.intr) {
+		v->at.intr = at.intr;
+		pt_flow_step(&v->flow, NULL, &at);
+		check_active(v);
+	}
+}
+
+/*
+ * The privilege level of the interrupted code, from the frame that the delivery
+ * pushed: RIP and CS, above an error code for some exceptions.
+ */
+static uint8_t interrupted_cpl(uint64_t from)
+{
+	uint64_t frame[3];
+
+	if (virt_read(reg_read(REG_RSP), frame, sizeof(frame))) {
+		if (frame[0] == from)
+			return frame[1] & 3;
+		if (frame[1] == from)
+			return frame[2] & 3;
+	}
+	return from >> 63 ? 0 : 3;
+}
+
+static struct pt_event describe(struct vcpu *v, uint64_t from, uint64_t to, uint8_t mode,
+				bool fault, bool soft_int)
+{
+	struct pt_event ev = {
+		.kind = soft_int ? PT_EVENT_SOFT_INT : fault ? PT_EVENT_FAULT : PT_EVENT_INTR,
+		.from = from,
+	};
+	int vector;
+
+	/* Only the event trace tells more than the source. */
+	if (!(v->needs & PT_FLOW_NEEDS_IF))
+		return ev;
+
+	vector = idt_vector(&v->idt, to, mode == X86_MODE_64);
+	if (vector < 0)
+		return ev;
+	ev.vector = vector;
+	ev.vector_known = true;
+	if (vector == VECTOR_NMI && ev.kind == PT_EVENT_INTR)
+		ev.kind = PT_EVENT_NMI;
+	if (vector == VECTOR_PF && ev.kind == PT_EVENT_FAULT) {
+		ev.has_cr2 = true;
+		ev.cr2 = reg_read(REG_CR2);
+	}
+	return ev;
+}
+
+static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
+{
+	const uint64_t cs = reg_read(REG_CS);
+	const struct block *done = take_pending(v);
+	const bool fault = v->fault_hint;
+	struct pt_where source = v->at;
+	struct pt_branch branch;
+	struct pt_event ev;
+	bool soft_int = false;
+
+	v->fault_hint = false;
+	wake(v, PT_WAKE_INTR);
+
+	/* Was that branch itself the source, or did it lead to the source? */
+	if (done) {
+		branch = real_branch(v, done);
+		if (same_offset(branch.ip, from) && (branch.ip == from || !v->at_known)) {
+			soft_int = branch.class == X86_SOFT_INT;
+			if (fault || soft_int)
+				done = NULL;
+		}
+	}
+
+	source.ip = from;
+	if (done && x86_is_far(branch.class))
+		source.cpl = interrupted_cpl(from);
+	if (v->pclog)
+		pclog_event(v->pclog, from, fault);
+
+	take_cr3(v, &source);
+	pt_flow_arrive(&v->flow, done ? &branch : NULL, &source);
+
+	v->at = (struct pt_where) {
+		.ip = to,
+		.cs_base = code_base(cs),
+		.cpl = cs & 3,
+		.mode = code_mode(cs),
+		.intr = intr(v),
+	};
+	v->at_known = true;
+	ev = describe(v, from, to, v->at.mode, fault, soft_int);
+	pt_flow_event(&v->flow, &ev, &v->at);
+	check_active(v);
+}
+
+/* An instruction that did not complete is none: it will be begun again. */
+static void uncount(struct vcpu *v, uint64_t from, uint64_t to)
+{
+	const uint64_t begun = v->shared->begun;
+	const bool fetched = v->fault_hint && reg_read(REG_CR2) == from &&
+			     idt_vector(&v->idt, to, true) == VECTOR_PF;
+
+	v->shared->begun = 0;
+	if ((begun & VCPU_BEGUN) && same_offset(begun, from) && !fetched &&
+	    !(begun & VCPU_BEGUN_SOFT_INT) && (v->fault_hint || (begun & VCPU_BEGUN_REP)))
+		v->shared->insns[!!(begun & VCPU_BEGUN_USER)]--;
+}
+
+void follow_discontinuity(unsigned int index, enum qemu_plugin_discon_type type,
+			  uint64_t from, uint64_t to, void *udata)
+{
+	struct vcpu *v = vcpu_get(index);
+
+	(void)udata;
+	vcpu_log(v, 3, "discontinuity %d, %lx to %lx", type, from, to);
+
+	if (type == QEMU_PLUGIN_DISCON_EXCEPTION) {
+		v->fault_hint = true;
+	} else if (type == QEMU_PLUGIN_DISCON_INTERRUPT) {
+		intercept_delivered(v, from);
+		if (count_is_on())
+			uncount(v, from, to);
+		if (v->shared->active & VCPU_TRACING)
+			delivered(v, from, to);
+		else
+			v->fault_hint = false;
+	}
+}
+
+void follow_reset(unsigned int index, void *udata)
+{
+	struct vcpu *v = vcpu_get(index);
+
+	(void)udata;
+	intercept_reset(v);
+}
+
+/*
+ * INIT and SIPI, cases 30 and 31. QEMU tells neither; the processor's last
+ * instruction before INIT was at the place that is known last.
+ */
+void follow_sipi(unsigned int index, void *udata)
+{
+	struct vcpu *v = vcpu_get(index);
+	const struct block *block = udata;
+	struct pt_event ev = { .kind = PT_EVENT_INIT, .from = v->at.ip };
+	struct pt_where at = { .cs_base = block->cs_base, .mode = X86_MODE_16 };
+
+	if (!(v->shared->active & VCPU_TRACING))
+		return;
+
+	wake(v, PT_WAKE_INTR);
+	pt_flow_event(&v->flow, &ev, NULL);
+	ev = (struct pt_event) {
+		.kind = PT_EVENT_SIPI,
+		.vector = block->cs_base >> 12,
+		.vector_known = true,
+	};
+	v->shared->pending = 0;
+	v->at = at;
+	v->at_known = true;
+	pt_flow_event(&v->flow, &ev, &at);
+	check_active(v);
+}
