@@ -100,7 +100,7 @@ flags:
 	@: $(info $(MT_CFLAGS))
 
 packages:
-	.ci/install-packages build machine check
+	.ci/install-packages build machine check judge
 
 demo:
 	.ci/install-packages build machine

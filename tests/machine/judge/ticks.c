@@ -3,11 +3,13 @@
  * Takes time stamps itself, between branches and sleeps, to hold a trace's
  * times against.
  *
- *	ticks FILE COUNT
+ *	ticks FILE COUNT [migrate]
  *
  * FILE: 64-bit numbers: the address of the one RDTSC, COUNT, and what it gave.
- * Every 64th time the program sleeps before, so that it is switched out.
+ * Every 64th time the program sleeps before, so that it is switched out; with
+ * "migrate" it goes to the next processor before every 16th.
  */
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +35,21 @@ static __attribute__((noinline)) unsigned int churn(unsigned int x)
 	return x;
 }
 
+static void go_to(unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		abort();
+}
+
 int main(int argc, char **argv)
 {
-	const uint64_t count = argc == 3 ? strtoull(argv[2], NULL, 0) : 0;
+	const uint64_t count = argc >= 3 ? strtoull(argv[2], NULL, 0) : 0;
 	uint64_t *stamps = calloc(count + 2, sizeof(*stamps));
+	const unsigned int cpus = argc > 3 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
 	unsigned int x = 1;
 	uint64_t i;
 	FILE *f;
@@ -48,6 +61,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < count; i++) {
 		if (i % 64 == 63)
 			usleep(10000);
+		if (cpus && i % 16 == 15)
+			go_to(i / 16 % cpus);
 		x = churn(x + i);
 		stamps[2 + i] = stamp();
 	}
