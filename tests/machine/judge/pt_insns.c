@@ -14,6 +14,8 @@
  * overflows must be found, whole, in what was executed after the stretch before
  * it; so nothing is lost but around an OVF.
  *
+ * A TraceStop must come by a branch into a range that stops the trace.
+ *
  * -x N		turn round a branch of the Nth TNT packet first: must be found
  * -y N		change the Nth executed program counter: must be found
  *
@@ -44,6 +46,9 @@ static bool after_overflow;
 static uint64_t *stretch;
 static size_t n_stretch;
 static uint64_t overflows, lost;
+
+static const struct executed_choice *choice;
+static uint64_t left_to, stops;
 
 static bool next_executed(struct executed_pos *pos, uint64_t *ip)
 {
@@ -118,6 +123,37 @@ static bool overflow(void)
 	return true;
 }
 
+static bool trace_stop(void)
+{
+	unsigned int i;
+
+	stops++;
+	for (i = 0; i < choice->n_stop; i++) {
+		if (left_to >= choice->stop[i].begin && left_to <= choice->stop[i].end)
+			return true;
+	}
+	printf("# a TraceStop, but the trace was left for %" PRIx64 "\n", left_to);
+	return false;
+}
+
+static bool follow_event(const struct pt_event *event)
+{
+	switch (event->type) {
+	case ptev_overflow:
+		return overflow();
+	case ptev_stop:
+		return trace_stop();
+	case ptev_disabled:
+		left_to = event->ip_suppressed ? 0 : event->variant.disabled.ip;
+		return true;
+	case ptev_async_disabled:
+		left_to = event->ip_suppressed ? 0 : event->variant.async_disabled.ip;
+		return true;
+	default:
+		return true;
+	}
+}
+
 static bool compare(uint64_t ip)
 {
 	uint64_t executed;
@@ -189,7 +225,7 @@ static bool decode(struct pt_insn_decoder *decoder)
 			status = pt_insn_event(decoder, &event, sizeof(event));
 			if (status < 0)
 				return decode_error(decoder, status);
-			if (event.type == ptev_overflow && !overflow())
+			if (!follow_event(&event))
 				return false;
 		}
 		if (status & pts_eos)
@@ -232,7 +268,8 @@ static int judge(const char *prefix, uint64_t *instructions)
 	bool same = true;
 
 	trace_load(prefix, &trace);
-	if (!executed_choose(&trace.executed)) {
+	choice = &trace.executed;
+	if (!executed_choose(choice)) {
 		printf("# code of another CR3 was traced\n");
 		return 1;
 	}
@@ -252,6 +289,8 @@ static int judge(const char *prefix, uint64_t *instructions)
 	       executed_windows(), trace.size);
 	if (overflows)
 		printf(", %" PRIu64 " overflows, %" PRIu64 " lost", overflows, lost);
+	if (stops)
+		printf(", %" PRIu64 " stops", stops);
 	putchar('\n');
 	*instructions = decoded_count;
 	return !same;

@@ -40,6 +40,7 @@
 #define CTL_OS		(1ULL << 2)
 #define CTL_USER	(1ULL << 3)
 #define CTL_ADDR_CFG(n)	(32 + 4 * (n))	/* 1: filter, 2: TraceStop */
+#define STATUS_TRIGGER_EN	(1ULL << 2)
 #define STATUS_ERROR	(1ULL << 4)
 #define STATUS_STOPPED	(1ULL << 5)
 #define CTL_BITS(ctl)	((ctl) & ~1ULL)
@@ -140,6 +141,8 @@ static void run_until(pid_t pid, int event)
 static void run(char **argv)
 {
 	const pid_t pid = recording_start_stopped(argv, -1);
+	unsigned int stopped = 0, i;
+	bool may_stop = false;
 	struct pt_raw_result result;
 	unsigned int cpu;
 	uint64_t span[2];
@@ -162,16 +165,20 @@ static void run(char **argv)
 	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
 		die(ME, "the program failed, status %x", status);
 
+	for (i = 0; i < recording_n_ranges; i++)
+		may_stop |= recording_range[i].stops;
 	for (cpu = 0; cpu < result.cpus; cpu++) {
-		const bool by_range = recording_n_ranges && recording_range[0].stops;
+		const uint64_t state = result.status[cpu];
 
-		printf("CPU %u: %llu bytes, status %llx\n", cpu, result.size[cpu],
-		       result.status[cpu]);
-		if (result.wrapped || (result.status[cpu] & STATUS_ERROR) ||
-		    (!by_range && (result.status[cpu] & STATUS_STOPPED)))
+		printf("CPU %u: %llu bytes, status %lx\n", cpu, result.size[cpu], state);
+		stopped += !!(state & STATUS_STOPPED);
+		if (result.wrapped || (state & STATUS_ERROR) ||
+		    !(state & (may_stop ? STATUS_TRIGGER_EN | STATUS_STOPPED : STATUS_TRIGGER_EN)))
 			die(ME, "the trace is incomplete");
 		write_trace(cpu, span, result.size[cpu]);
 	}
+	if (may_stop && !stopped)
+		die(ME, "nothing stopped the trace");
 }
 
 int main(int argc, char **argv)
