@@ -14,7 +14,7 @@ enum {
 	TNT_LONG	= 47,
 };
 
-static void emit(struct pt_encoder *enc, struct pt_packet p)
+static void emit(struct pt_encoder *enc, struct pt_pkt p)
 {
 	const size_t hold = enc->config.hold ? enc->config.hold : sizeof(enc->buf);
 	uint8_t bytes[PT_PACKET_MAX];
@@ -36,7 +36,7 @@ static void emit(struct pt_encoder *enc, struct pt_packet p)
 	if (enc->observer.packet)
 		enc->observer.packet(enc->observer.arg, &p);
 }
-#define EMIT(enc, kind, ...) emit(enc, (struct pt_packet) { .type = (kind), ##__VA_ARGS__ })
+#define EMIT(enc, kind, ...) emit(enc, (struct pt_pkt) { .type = (kind), ##__VA_ARGS__ })
 
 /* ---- time ---- */
 
@@ -77,7 +77,7 @@ static void prepare(struct pt_encoder *enc)
 
 static void tsc(struct pt_encoder *enc)
 {
-	struct pt_packet tma = { .type = PT_TMA };
+	struct pt_pkt tma = { .type = PT_TMA };
 
 	if (!enc->config.tsc_en)
 		return;
@@ -317,6 +317,11 @@ void pt_encoder_overflow(struct pt_encoder *enc)
 void pt_encode_ovf(struct pt_encoder *enc)
 {
 	enc->lost = false;
+	/*
+	 * 36.3.8: what follows is not compressed against what was lost. perf takes
+	 * the last IP that was sent, libipt none, so the next IP is complete.
+	 */
+	enc->last_ip.known = false;
 	cyc(enc);
 	EMIT(enc, PT_OVF);
 }
@@ -325,6 +330,8 @@ void pt_encode_ovf(struct pt_encoder *enc)
 
 void pt_encode_ptw(struct pt_encoder *enc, uint64_t payload, unsigned int size, bool ip)
 {
+	if (size == 4)
+		payload = (uint32_t)payload;
 	prepare(enc);
 	EMIT(enc, PT_PTW, .ptw = { .payload = payload, .size = size, .ip = ip });
 }

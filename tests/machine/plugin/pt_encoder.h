@@ -26,7 +26,7 @@ struct pt_sink {
 
 /* Told of each packet that goes into the stream; may be NULL. */
 struct pt_packet_observer {
-	void (*packet)(void *arg, const struct pt_packet *p);
+	void (*packet)(void *arg, const struct pt_pkt *p);
 	void *arg;
 };
 

@@ -64,12 +64,20 @@ enum pt_wake {
 
 /*
  * Told of each change of TraceEn, and of TriggerEn && ContextEn && BranchEn,
- * without FilterEn; for the log of executed code.
+ * without FilterEn, for the log of executed code; and of each packet, if @packet
+ * is not NULL.
  */
 struct pt_observer {
 	void (*trace)(void *arg, bool on);
 	void (*packets)(void *arg, bool on);
+	void (*packet)(void *arg, const struct pt_pkt *p);
 	void *arg;
+};
+
+/* What the SDM leaves to the processor. To be set before a trace begins. */
+struct pt_flow_options {
+	bool tnt_long;		/* TNT packets of 47 bits */
+	bool no_deferred_tips;
 };
 
 struct pt_flow {
@@ -77,11 +85,29 @@ struct pt_flow {
 	struct pt_output *output;
 	struct pt_encoder enc;
 	struct pt_observer observer;
+	struct pt_flow_options options;
 
+	/* 36.2.5, as evaluated last */
 	bool packet_en;
+	bool context_en;
+	bool filter_en;
+	bool stop_hit;		/* TraceStop is due */
+
 	bool mode_known;	/* the decoder has a mode since the last PSB ... */
 	uint8_t mode;		/* ... this one */
+	bool intr;		/* RFLAGS.IF */
 	uint64_t cr3;
+	uint64_t cs_base;
+
+	bool asleep;
+	uint8_t cstate;		/* as MWAIT's EAX has it */
+
+	uint64_t packets_seen;	/* of the encoder's count */
+	uint64_t overflow_count;
+	unsigned int overflow_steps;
+
+	bool traced;		/* what the observer was told */
+	bool observed;
 };
 
 void pt_flow_init(struct pt_flow *flow, struct pt_msrs *msrs, struct pt_output *output,

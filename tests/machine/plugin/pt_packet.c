@@ -49,7 +49,7 @@ static enum ip_bytes compress_ip(const struct pt_last_ip *last, uint64_t ip)
 	return IP_FULL;
 }
 
-static size_t ip_packet(const struct pt_packet *p, struct pt_last_ip *last, uint8_t *out)
+static size_t ip_packet(const struct pt_pkt *p, struct pt_last_ip *last, uint8_t *out)
 {
 	enum ip_bytes kind = IP_SUPPRESSED;
 
@@ -67,7 +67,7 @@ static size_t ip_packet(const struct pt_packet *p, struct pt_last_ip *last, uint
  * Table 36-16: the bits below a leading stop bit, the youngest lowest. The long
  * form has 47 of them, the short one 6.
  */
-static size_t tnt(const struct pt_packet *p, uint8_t *out)
+static size_t tnt(const struct pt_pkt *p, uint8_t *out)
 {
 	const uint64_t bits = 1ULL << p->tnt.n | p->tnt.bits;
 
@@ -112,14 +112,14 @@ static size_t extended(uint8_t *out, uint8_t op, const void *payload, size_t len
  * Table 36-24: CR3[51:5] from bit 1 of the payload on, NR in bit 0. The address
  * alone: with IA-32e paging CR3[11:5] (PCID) are told as zero.
  */
-static size_t pip(const struct pt_packet *p, uint8_t *out)
+static size_t pip(const struct pt_pkt *p, uint8_t *out)
 {
 	const uint64_t payload = (p->pip.cr3 & 0x000ffffffffff000ULL) >> 5 << 1 | p->pip.nr;
 
 	return extended(out, 0x43, &payload, 6);
 }
 
-size_t pt_packet_encode(const struct pt_packet *p, struct pt_last_ip *last,
+size_t pt_packet_encode(const struct pt_pkt *p, struct pt_last_ip *last,
 			uint8_t out[PT_PACKET_MAX])
 {
 	static const uint8_t psb[16] = {
@@ -195,7 +195,7 @@ size_t pt_packet_encode(const struct pt_packet *p, struct pt_last_ip *last,
 	return 0;
 }
 
-unsigned int pt_packet_values(const struct pt_packet *p, uint64_t v[3])
+unsigned int pt_packet_values(const struct pt_pkt *p, uint64_t v[3])
 {
 	switch (p->type) {
 	case PT_TIP:

@@ -3,6 +3,8 @@
  * Intel PT packets: what each says, and the bytes that say it (SDM 3C, 36.4.2).
  *
  * Owns: packet formats, IP compression. Must not know: when a packet is due.
+ *
+ * No name here is also one of intel-pt.h, so that a judge can include both.
  */
 #ifndef PT_PACKET_H
 #define PT_PACKET_H
@@ -17,7 +19,7 @@
  * The numbers are in the log of packets (pt_packet_log.h): they do not change.
  * Never generated, so without a number: PAD, MNT, VMCS, MODE.TSX, BBP, BIP, BEP.
  */
-enum pt_packet_type {
+enum pt_pkt_type {
 	PT_PSB		= 1,
 	PT_PSBEND	= 2,
 	PT_TNT		= 3,
@@ -63,8 +65,8 @@ enum pt_evd_type {
 	PT_EVD_CR2	= 0,	/* the address of a page fault */
 };
 
-struct pt_packet {
-	enum pt_packet_type type;
+struct pt_pkt {
+	enum pt_pkt_type type;
 	unsigned int size;		/* bytes in the stream */
 	union {
 		struct {
@@ -127,10 +129,10 @@ struct pt_last_ip {
 };
 
 /* The bytes of @p, their number returned. Follows the last IP. */
-size_t pt_packet_encode(const struct pt_packet *p, struct pt_last_ip *last,
+size_t pt_packet_encode(const struct pt_pkt *p, struct pt_last_ip *last,
 			uint8_t out[PT_PACKET_MAX]);
 
 /* What @p says as numbers, in the order of the members above. At most three. */
-unsigned int pt_packet_values(const struct pt_packet *p, uint64_t values[3]);
+unsigned int pt_packet_values(const struct pt_pkt *p, uint64_t values[3]);
 
 #endif

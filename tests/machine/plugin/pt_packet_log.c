@@ -60,7 +60,7 @@ void pt_packet_log_trace(struct pt_packet_log *log, bool on, uint64_t base, uint
 		   (const uint64_t[]) { tsc, base, mask });
 }
 
-void pt_packet_log_packet(struct pt_packet_log *log, const struct pt_packet *p)
+void pt_packet_log_packet(struct pt_packet_log *log, const struct pt_pkt *p)
 {
 	uint64_t values[3];
 	const unsigned int n = pt_packet_values(p, values);

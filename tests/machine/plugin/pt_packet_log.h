@@ -5,7 +5,7 @@
  *
  * File format: a stream of unsigned LEB128 numbers, as in pclog.h. A record is
  *	kind, size in bytes, n, and n values:
- * kind is enum pt_packet_type and the values are pt_packet_values() (an IP is
+ * kind is enum pt_pkt_type and the values are pt_packet_values() (an IP is
  * the whole one, before compression); or kind is one of the markers below, of
  * size 0. Packets between two markers are in the order of the bytes in memory.
  * Bytes that the output refused (STOP, an error in the ToPA) are at the end of
@@ -31,6 +31,6 @@ void pt_packet_log_close(struct pt_packet_log *log);
 
 void pt_packet_log_trace(struct pt_packet_log *log, bool on, uint64_t base, uint64_t mask,
 			 uint64_t tsc);
-void pt_packet_log_packet(struct pt_packet_log *log, const struct pt_packet *p);
+void pt_packet_log_packet(struct pt_packet_log *log, const struct pt_pkt *p);
 
 #endif

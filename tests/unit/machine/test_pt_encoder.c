@@ -537,17 +537,17 @@ static void test_overflow(void **state)
 	pt_encode_fup(&f.enc, 0x402000);
 	EXPECT(&f, "bf 12		# CYC 311: 10111 1 11, 0001001 0: the cycles of the overflow\n"
 		   "02 f3		# OVF\n"
-		   "3d 00 20		# FUP, against an IP that was sent\n");
+		   "7d 00 20 40 00 00 00	# FUP, complete\n");
 	f.tsc = 1020 + 4 * 102;
 	pt_encode_time(&f.enc);
 	EXPECT(&f, "0f 06 59 0e	# CYC 97, MTC 14: those between are lost (36.3.8.2)\n");
 }
 
-static const struct pt_packet *seen[8];
-static struct pt_packet seen_copy[8];
+static const struct pt_pkt *seen[8];
+static struct pt_pkt seen_copy[8];
 static unsigned int seen_count;
 
-static void see(void *arg, const struct pt_packet *p)
+static void see(void *arg, const struct pt_pkt *p)
 {
 	(void)arg;
 	seen_copy[seen_count] = *p;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const struct {
-	struct pt_packet p;
+	struct pt_pkt p;
 	const char *bytes;
 } fixed[] = {
 	{ { .type = PT_PSB },
@@ -102,7 +102,7 @@ static void test_fixed(void **state)
 static void test_ip(void **state)
 {
 	static const struct {
-		enum pt_packet_type type;
+		enum pt_pkt_type type;
 		uint64_t last, ip;
 		const char *bytes;
 	} table[] = {
@@ -126,7 +126,7 @@ static void test_ip(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const struct pt_packet p = { .type = table[i].type, .ip = { .ip = table[i].ip } };
+		const struct pt_pkt p = { .type = table[i].type, .ip = { .ip = table[i].ip } };
 		struct pt_last_ip last = { .ip = table[i].last, .known = true };
 		uint8_t got[PT_PACKET_MAX];
 
@@ -138,7 +138,7 @@ static void test_ip(void **state)
 
 static void test_ip_suppressed(void **state)
 {
-	const struct pt_packet p = { .type = PT_TIP_PGD, .ip = { .suppressed = true } };
+	const struct pt_pkt p = { .type = PT_TIP_PGD, .ip = { .suppressed = true } };
 	struct pt_last_ip last = { .ip = 0x1000, .known = true };
 	uint8_t got[PT_PACKET_MAX];
 
@@ -151,7 +151,7 @@ static void test_ip_suppressed(void **state)
 /* Nothing may be left out of an IP if the decoder has none. */
 static void test_ip_unknown_last(void **state)
 {
-	const struct pt_packet p = { .type = PT_TIP, .ip = { .ip = 0x401000 } };
+	const struct pt_pkt p = { .type = PT_TIP, .ip = { .ip = 0x401000 } };
 	struct pt_last_ip last = { .ip = 0x401000 };
 	uint8_t got[PT_PACKET_MAX];
 
@@ -164,8 +164,8 @@ static void test_ip_unknown_last(void **state)
 /* Records as pt_packet_log.h has them: kind, size, n, values, each LEB128. */
 static void test_log(void **state)
 {
-	const struct pt_packet tip = { .type = PT_TIP, .size = 3, .ip = { .ip = 0x81 } };
-	const struct pt_packet ovf = { .type = PT_OVF, .size = 2 };
+	const struct pt_pkt tip = { .type = PT_TIP, .size = 3, .ip = { .ip = 0x81 } };
+	const struct pt_pkt ovf = { .type = PT_OVF, .size = 2 };
 	struct pt_packet_log *log = pt_packet_log_open("test_packets", 3);
 	uint8_t got[64];
 	FILE *f;
