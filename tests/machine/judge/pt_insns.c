@@ -245,7 +245,7 @@ static bool decode(struct pt_insn_decoder *decoder)
 static void turn_branch(struct pt_config *config, uint64_t n)
 {
 	struct pt_packet_decoder *decoder = pt_pkt_alloc_decoder(config);
-	struct pt_pkt packet;
+	struct pt_packet packet;
 	uint64_t offset;
 
 	pt_pkt_sync_forward(decoder);

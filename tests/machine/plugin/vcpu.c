@@ -172,7 +172,7 @@ static void observe_trace(void *arg, bool on)
 				    v->msrs.output_mask, vcpu_tsc(v));
 }
 
-static void observe_packet(void *arg, const struct pt_packet *p)
+static void observe_packet(void *arg, const struct pt_pkt *p)
 {
 	pt_packet_log_packet(((struct vcpu *)arg)->packet_log, p);
 }

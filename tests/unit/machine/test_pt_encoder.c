@@ -392,7 +392,7 @@ static void test_ret_compression_limits(void **state)
 	pt_encoder_overflow(&f.enc);
 	pt_encode_ovf(&f.enc);
 	pt_encode_ret(&f.enc, 0x1005);
-	EXPECT(&f, "02 f3 2d 05 10	# OVF, TIP\n");
+	EXPECT(&f, "02 f3 6d 05 10 00 00 00 00	# OVF, TIP\n");
 
 	begin(&f, &plain);
 	f.enc.last_ip.known = true;
