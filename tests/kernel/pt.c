@@ -46,7 +46,7 @@ struct reader {
 	bool on, known, in_psb;
 };
 
-static void read_packet(struct reader *r, const struct pt_pkt *packet,
+static void read_packet(struct reader *r, const struct pt_packet *packet,
 			uint64_t offset, uint64_t target,
 			struct pt_stats *stats)
 {
@@ -125,7 +125,7 @@ void pt_read(const struct session *s, const struct mtrace_region *region,
 	uint64_t size = s->setup.region_size, offset = 0;
 	struct pt_packet_decoder *decoder;
 	struct reader reader = { 0 };
-	struct pt_pkt packet;
+	struct pt_packet packet;
 	struct pt_config config;
 	uint8_t *bytes;
 	int ret;

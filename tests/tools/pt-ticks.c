@@ -48,7 +48,7 @@ static void tie(struct clock *c, const struct pt_packet_tma *tma)
 	c->periods = tma->ctc >> c->mtc_freq;
 }
 
-static void take_packet(struct clock *c, const struct pt_pkt *packet)
+static void take_packet(struct clock *c, const struct pt_packet *packet)
 {
 	switch (packet->type) {
 	case ppt_tsc:
@@ -78,7 +78,7 @@ static void take_packet(struct clock *c, const struct pt_pkt *packet)
 
 static int walk(struct pt_packet_decoder *decoder, struct clock *clock)
 {
-	struct pt_pkt packet;
+	struct pt_packet packet;
 	int err;
 
 	err = pt_pkt_sync_forward(decoder);
