@@ -32,12 +32,15 @@
 
 /*
  * Everything that the emulator can do, whether or not one real processor has
- * it all. MTC periods and PSB periods are those of every public dump; cycle
- * thresholds are Goldmont's, the longest list. Addresses are offsets, not LIPs.
+ * it all: no dump has both event trace and four ranges. MTC periods and PSB
+ * periods are those of every public dump; cycle thresholds are Goldmont's, the
+ * longest list. Addresses are offsets, not LIPs; there is no trace transport.
  */
-#define MAX_EBX	(CAP_EBX_CR3_FILTER | CAP_EBX_PSB_CYC | CAP_EBX_MTC)
+#define MAX_EBX	(CAP_EBX_CR3_FILTER | CAP_EBX_PSB_CYC | CAP_EBX_IP_FILTER | CAP_EBX_MTC |	\
+		 CAP_EBX_PTWRITE | CAP_EBX_PWR_EVT | CAP_EBX_PSB_PMI_KEEP |			\
+		 CAP_EBX_EVENT_TRACE | CAP_EBX_DIS_TNT)
 #define MAX_ECX	(CAP_ECX_TOPA | CAP_ECX_MULTI_ENTRY | CAP_ECX_SINGLE_RANGE)
-#define MAX_CAPS	CAPS(1, MAX_EBX, MAX_ECX, 0x02490000, 0x003fffff, 0x4000)
+#define MAX_CAPS	CAPS(1, MAX_EBX, MAX_ECX, 0x02490004, 0x003fffff, 0x4000)
 
 const struct pt_model pt_models[] = {
 	{ "max", 0, MAX_CAPS },

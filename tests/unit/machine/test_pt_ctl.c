@@ -52,9 +52,12 @@ static const struct ctl_rules {
 		.ranges = 2, .single_range = true, .branch_off = true,
 	}, {
 		.model = "max",
-		.bits = ALWAYS | 1ULL << 7 | 1ULL << 8 | 1ULL << 1 | 1ULL << 9,
+		/* and PwrEvtEn, EventEn, DisTNT */
+		.bits = ALWAYS | 1ULL << 7 | 1ULL << 8 | 1ULL << 1 | 1ULL << 9 |
+			1ULL << 5 | 1ULL << 12 | 1ULL << 56 |
+			1ULL << 4 | 1ULL << 31 | 1ULL << 55,
 		.mtc_freq = 0x0249, .cyc_thresh = 0xffff, .psb_freq = 0x003f,
-		.ranges = 0, .single_range = true, .branch_off = true,
+		.ranges = 4, .single_range = true, .branch_off = true,
 	},
 };
 

@@ -92,23 +92,42 @@ static void test_no_more_subleaves(void **state)
 	assert_int_equal(r[0] | r[1] | r[2] | r[3], 0);
 }
 
-/* "max" offers what each other model offers, so far as the emulator can. */
+/* "max" offers all that table 36-11 lists, but trace transport and LIPs. */
 static void test_max(void **state)
 {
 	uint32_t r[4];
 
 	(void)state;
 	assert_int_equal(pt_model->signature, 0);
-	/* table 36-11: no IP filtering (bit 2), which is not emulated */
 	pt_msr_cpuid(&pt_caps, 0, r);
 	assert_int_equal(r[0], 1);
-	assert_int_equal(r[1], 0x0b);
+	assert_int_equal(r[1], 0x1ff);
 	assert_int_equal(r[2], 0x07);
 	assert_int_equal(r[3], 0);
-	/* table 36-12 */
+	/* table 36-12: "no processors support more than 4 address ranges" */
 	pt_msr_cpuid(&pt_caps, 1, r);
-	assert_int_equal(r[0], 0x02490000);
+	assert_int_equal(r[0], 0x02490004);
 	assert_int_equal(r[1], 0x003fffff);
+	assert_int_equal(pt_caps.pt_in_vmx, true);
+}
+
+/* Nothing that a real processor offers is missing from "max". */
+static void test_max_has_all(void **state)
+{
+	const struct pt_caps *max = &pt_models[0].caps;
+	unsigned int i;
+
+	(void)state;
+	for (i = 1; i < pt_model_count; i++) {
+		const struct pt_caps *caps = &pt_models[i].caps;
+
+		assert_int_equal(caps->ebx & ~max->ebx, 0);
+		assert_int_equal(caps->ecx & ~max->ecx, 0);
+		assert_int_equal(caps->mtc_map & ~max->mtc_map, 0);
+		assert_int_equal(caps->cyc_map & ~max->cyc_map, 0);
+		assert_int_equal(caps->psb_map & ~max->psb_map, 0);
+		assert_true(caps->ranges <= max->ranges);
+	}
 }
 
 static void test_unknown(void **state)
@@ -128,6 +147,7 @@ int main(void)
 		cmocka_unit_test_setup(test_all_are_tested, select_max),
 		cmocka_unit_test_setup(test_no_more_subleaves, select_max),
 		cmocka_unit_test_setup(test_max, select_max),
+		cmocka_unit_test_setup(test_max_has_all, select_max),
 		cmocka_unit_test_setup(test_unknown, select_max),
 	};
 
