@@ -99,8 +99,8 @@ static void check_active(struct vcpu *v)
  */
 static bool is_dull(const struct vcpu *v, const struct block *done, const struct block *block)
 {
-	return !v->flow.packet_en && !v->pclog && !v->needs && !v->shared->cr3_written &&
-	       block->cpl == v->at.cpl && !(done && x86_is_far(done->branch.class));
+	return !v->flow.packet_en && !v->filtered && !v->pclog && !v->needs &&
+	       !v->shared->cr3_written && block->cpl == v->at.cpl && !(done && x86_is_far(done->branch.class));
 }
 
 /* RIP at the start of @block, which is slow to read and often follows. */

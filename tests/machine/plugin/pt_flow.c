@@ -253,8 +253,6 @@ void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch,
 	if (!pt_flow_active(flow))
 		return;
 	pt_flow_begin(flow);
-	if (branch && branch->class == X86_HALT)
-		pt_encode_wake(&flow->enc);
 	pt_flow_before_branch(flow, branch, at);
 
 	want = pt_flow_evaluate(flow, at, branch && is_taken(branch, at));
