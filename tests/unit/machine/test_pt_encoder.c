@@ -325,6 +325,72 @@ static void test_cyc_of_mtc(void **state)
 		   "a3 01	# CYC 20, TIP.PGD\n");
 }
 
+/*
+ * 36.3.6: which packets take a CYC. Each of them, and those that do not, force
+ * out the TNT.
+ */
+static void test_cyc_eligible(void **state)
+{
+	static struct fixture f;
+	const struct pt_config timed = { .cyc_en = true, .tsc_en = true, .psb_period = 2048 };
+	static const struct {
+		int kind;
+		bool eligible;
+		const char *bytes;
+	} table[] = {
+		{ PT_TIP, true,		"2d 00 10" },
+		{ PT_TIP_PGE, true,	"31 00 10" },
+		{ PT_TIP_PGD, true,	"21 00 10" },
+		{ PT_FUP, false,	"3d 00 10" },
+		{ PT_MODE_EXEC, true,	"99 01" },
+		{ PT_PIP, true,		"02 43 00 01 00 00 00 00" },
+		{ PT_TRACESTOP, false,	"02 83" },
+		{ PT_PTW, true,		"02 12 01 00 00 00" },
+		{ PT_EXSTOP, true,	"02 62" },
+		{ PT_MWAIT, true,	"02 c2 10 00 00 00 00 00 00 00" },
+		{ PT_PWRE, false,	"02 22 00 10" },
+		{ PT_PWRX, false,	"02 a2 11 01 00 00 00" },
+		{ PT_CFE, true,		"02 13 01 02" },
+		{ PT_EVD, true,		"02 53 00 01 00 00 00 00 00 00 00" },
+		{ PT_CBR, true,		"19 f9 03 00 00 00 00 00 02 03 18 00	# TSC, CBR" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char text[256];
+
+		f.tsc = 1000;
+		begin(&f, &timed);
+		f.enc.last_ip.known = true;
+		f.tsc = 1004;
+		pt_encode_time(&f.enc);
+		tnt(&f, "T");
+		f.tsc = 1017;
+		pt_encode_time(&f.enc);
+		switch (table[i].kind) {
+		case PT_TIP:		pt_encode_tip(&f.enc, 0x1000); break;
+		case PT_TIP_PGE:	pt_encode_tip_pge(&f.enc, 0x1000); break;
+		case PT_TIP_PGD:	pt_encode_tip_pgd_ip(&f.enc, 0x1000); break;
+		case PT_FUP:		pt_encode_fup(&f.enc, 0x1000); break;
+		case PT_MODE_EXEC:	pt_encode_mode_exec(&f.enc, 1); break;
+		case PT_PIP:		pt_encode_pip(&f.enc, 0x1000); break;
+		case PT_TRACESTOP:	pt_encode_tracestop(&f.enc); break;
+		case PT_PTW:		pt_encode_ptw(&f.enc, 1, 4, false); break;
+		case PT_EXSTOP:		pt_encode_exstop(&f.enc, false); break;
+		case PT_MWAIT:		pt_encode_mwait(&f.enc, 0x10, 0); break;
+		case PT_PWRE:		pt_encode_pwre(&f.enc, 1, 0); break;
+		case PT_PWRX:		pt_encode_pwrx(&f.enc, 1, 1, 1); break;
+		case PT_CFE:		pt_encode_cfe(&f.enc, PT_CFE_INTR, 2, false); break;
+		case PT_EVD:		pt_encode_evd(&f.enc, PT_EVD_CR2, 1); break;
+		case PT_CBR:		pt_encode_resume(&f.enc); break;
+		}
+		snprintf(text, sizeof(text), "23 06	# CYC 4, TNT T\n%s%s\n",
+			 table[i].eligible ? "6b	# CYC 13\n" : "", table[i].bytes);
+		EXPECT(&f, text);
+	}
+}
+
 static const struct pt_config compress = { .compress_ret = true, .psb_period = 2048 };
 
 static void test_ret_compression(void **state)
@@ -634,6 +700,7 @@ int main(void)
 		cmocka_unit_test(test_cyc_of_tnt_is_the_first_branch),
 		cmocka_unit_test(test_cyc_threshold),
 		cmocka_unit_test(test_cyc_of_mtc),
+		cmocka_unit_test(test_cyc_eligible),
 		cmocka_unit_test(test_ret_compression),
 		cmocka_unit_test(test_ret_compression_depth),
 		cmocka_unit_test(test_ret_compression_limits),
