@@ -341,10 +341,8 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 	config_from_ctl(flow, &config);
 	config.hold = pt_output_granule(flow->output);
 	pt_encoder_start(&flow->enc, &config, PT_FIELD(flow->msrs->status, 48, 32));
-	if (!pt_flow_active(flow) || !pt_output_start(flow->output)) {
-		flow->enc.closed = true;
+	if (!pt_flow_active(flow) || !pt_output_start(flow->output))
 		return;
-	}
 
 	/* 36.2.7.3: PSB+ if the count is zero, else the timing packets alone. */
 	want = pt_flow_evaluate(flow, at, true);
@@ -420,12 +418,21 @@ void pt_flow_vmxoff(struct pt_flow *flow)
 	pt_msr_vmxoff(flow->msrs);
 }
 
+/* PacketByteCnt as it is now; the register has what it was when TraceEn was set. */
+static uint64_t with_byte_count(const struct pt_flow *flow, uint64_t status)
+{
+	struct pt_msrs msrs = *flow->msrs;
+
+	pt_msr_store_progress(&msrs, flow->output->caps, flow->enc.byte_count, false);
+	return (status & ~STATUS_BYTE_CNT) | (msrs.status & STATUS_BYTE_CNT);
+}
+
 uint64_t pt_flow_status(const struct pt_flow *flow)
 {
 	uint64_t status = flow->msrs->status;
 
 	if (pt_flow_active(flow)) {
-		status |= STATUS_TRIGGER_EN;
+		status = with_byte_count(flow, status) | STATUS_TRIGGER_EN;
 		if (flow->filter_en)
 			status |= STATUS_FILTER_EN;
 		if (pt_filter_context(flow->msrs, 0, flow->cr3))

@@ -25,6 +25,7 @@ static struct pt_output output;
 static struct pt_flow flow;
 static uint64_t taken;
 static bool packets, trace;
+static unsigned int trace_changes;
 
 static int mem_read(void *arg, uint64_t pa, void *buf, size_t len)
 {
@@ -57,6 +58,7 @@ static void on_trace(void *arg, bool on)
 {
 	(void)arg;
 	trace = on;
+	trace_changes++;
 }
 
 static void on_packets(void *arg, bool on)
@@ -85,6 +87,7 @@ static int setup(void **state)
 	taken = 0;
 	packets = false;
 	trace = false;
+	trace_changes = 0;
 	return 0;
 }
 

@@ -231,6 +231,26 @@ static void test_mtc(void **state)
 	EXPECT(&f, "59 68	# and on\n");
 }
 
+/* Without TSC a long gap is told by MTCs, as far as eight bits can tell it. */
+static void test_mtc_gap(void **state)
+{
+	static struct fixture f;
+	const struct pt_config timed = { .mtc_en = true, .mtc_freq = 0, .psb_period = 2048 };
+	int i;
+
+	(void)state;
+	f.tsc = 0;
+	begin(&f, &timed);
+	f.tsc = 102 * 0x1234;
+	pt_encode_time(&f.enc);
+	pt_encoder_flush(&f.enc);
+	assert_int_equal(f.len, 2 * 255);
+	for (i = 0; i < 255; i++) {
+		assert_int_equal(f.out[2 * i], 0x59);
+		assert_int_equal(f.out[2 * i + 1], (0x34 - 254 + i) & 0xff);
+	}
+}
+
 static void test_cyc(void **state)
 {
 	static struct fixture f;
@@ -696,6 +716,7 @@ int main(void)
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_tma_fast_counter),
 		cmocka_unit_test(test_mtc),
+		cmocka_unit_test(test_mtc_gap),
 		cmocka_unit_test(test_cyc),
 		cmocka_unit_test(test_cyc_of_tnt_is_the_first_branch),
 		cmocka_unit_test(test_cyc_threshold),

@@ -241,13 +241,17 @@ static void test_reset(void **state)
 	EXPECT("");
 	assert_false(trace);
 	assert_false(packets);
+	assert_false(flow.packet_en);
 	assert_int_equal(msrs.ctl & CTL_TRACE_EN, 0);
 	assert_int_equal(msrs.ctl & ALL, ALL);		/* 36.3.1, IPFILT_WRSTPRSV */
 	assert_int_equal(msrs.cr3_match, 0x5000);
 
 	setup(state);
 	started(ALL, &kernel);
+	stop(kernel.ip);
+	assert_int_equal(trace_changes, 2);
 	pt_flow_reset(&flow, false);
+	assert_int_equal(trace_changes, 2);
 	assert_int_equal(msrs.ctl, 0);
 }
 

@@ -159,6 +159,7 @@ static void test_trace_stop(void **state)
 		branch(table[i].class, trap.ip, &trap);
 		assert_int_equal(msrs.status & STATUS_STOPPED, STATUS_STOPPED);
 		assert_false(pt_flow_active(&flow));
+		assert_false(flow.packet_en);
 		assert_false(packets);
 		assert_int_equal(pt_flow_status(&flow) & 7, 0);
 		/* 36.2.4.3: nothing is flushed before TraceEn is cleared. */

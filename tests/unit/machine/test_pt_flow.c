@@ -166,6 +166,88 @@ static void test_status(void **state)
 			 STATUS_TRIGGER_EN | STATUS_FILTER_EN);
 }
 
+/* 36.2.7.2: the fields of IA32_RTIT_CTL that are numbers */
+static void test_frequencies(void **state)
+{
+	static const struct {
+		uint64_t ctl;
+		uint32_t cycles, bytes;
+		unsigned int mtc;
+	} table[] = {
+		{ 0, 0, 2048, 0 },
+		{ 1ULL << 19, 1, 2048, 0 },		/* CycThresh: 2^(n-1) */
+		{ 5ULL << 19, 16, 2048, 0 },
+		{ 12ULL << 19, 2048, 2048, 0 },
+		{ 9ULL << 14, 0, 2048, 9 },		/* MTCFreq: ART >> n */
+		{ 5ULL << 24, 0, 65536, 0 },		/* PSBFreq: 2K << n */
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		setup(state);
+		start(CTL_OS | CTL_MTC_EN | CTL_CYC_EN | table[i].ctl, &kernel);
+		assert_int_equal(flow.enc.config.cyc_threshold, table[i].cycles);
+		assert_int_equal(flow.enc.config.psb_period, table[i].bytes);
+		assert_int_equal(flow.enc.timer.mtc_freq, table[i].mtc);
+	}
+}
+
+/* The count goes on while the trace does (36.2.7.4). */
+static void test_status_while_tracing(void **state)
+{
+	(void)state;
+	start(CTL_OS | CTL_BRANCH_EN, &kernel);
+	assert_int_equal(PT_FIELD(pt_flow_status(&flow), 48, 32), 16 + 4 + 8 + 2 + 9);
+	branch(X86_JMP_IND, 0, &kernel);
+	assert_int_equal(PT_FIELD(pt_flow_status(&flow), 48, 32), 16 + 4 + 8 + 2 + 9 + 3);
+}
+
+/* A processor with one ToPA entry holds back little (see pt_output.h). */
+static void test_held_back(void **state)
+{
+	int i;
+
+	(void)state;
+	pt_caps.ecx &= ~CAP_ECX_MULTI_ENTRY;
+	start(CTL_OS | CTL_BRANCH_EN, &kernel);
+	for (i = 0; i < 30; i++)
+		branch(X86_JMP_IND, 0, &kernel);
+	assert_true(msrs.output_mask >> 32 >= 39 + 90 - 64);
+}
+
+/* The order of branch_packets() in table 36-50 for a direct call and its return */
+static void test_calls(void **state)
+{
+	const struct pt_where next = { .ip = 0x401105, .cpl = 3, .mode = X86_MODE_64 };
+
+	(void)state;
+	started(CTL_USER | CTL_BRANCH_EN, &user);
+	branch(X86_CALL, user.ip, &user);
+	branch(X86_RET, 0, &next);
+	EXPECT("06				# compressed\n");
+	branch(X86_CALL, next.ip, &next);
+	branch(X86_RET, 0, &next);
+	EXPECT("2d 05 11			# a call to the next instruction is none\n");
+	branch(X86_CALL_IND, 0, &user);
+	branch(X86_RET, 0, &next);
+	EXPECT("2d 00 10 06			# TIP, TNT T\n");
+	stop(next.ip);
+
+	setup(state);
+	started(CTL_USER | CTL_BRANCH_EN | CTL_DIS_RETC, &user);
+	branch(X86_CALL, user.ip, &user);
+	branch(X86_RET, 0, &next);
+	EXPECT("2d 05 11			# DisRETC\n");
+	stop(next.ip);
+
+	setup(state);
+	started(CTL_USER | CTL_BRANCH_EN | CTL_DIS_TNT, &user);
+	branch(X86_COND, user.ip, &user);
+	branch(X86_CALL, user.ip, &user);
+	branch(X86_RET, 0, &next);
+	EXPECT("				# DisTNT\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +258,10 @@ int main(void)
 		cmocka_unit_test_setup(test_branch_disabled, setup),
 		cmocka_unit_test_setup(test_stop_and_error, setup),
 		cmocka_unit_test_setup(test_status, setup),
+		cmocka_unit_test(test_frequencies),
+		cmocka_unit_test_setup(test_status_while_tracing, setup),
+		cmocka_unit_test_setup(test_held_back, setup),
+		cmocka_unit_test_setup(test_calls, setup),
 	};
 
 	return cmocka_run_group_tests_name("pt_flow", tests, NULL, NULL);
