@@ -201,7 +201,64 @@ static void test_mwait(void **state)
 	EXPECT("02 22 00 00 02 62		# PWRE, EXSTOP without IP\n");
 }
 
-/* ---- INIT, SIPI, RESET, VMXON ---- */
+/* A sleep does not outlive its trace. */
+static void test_sleep_across_traces(void **state)
+{
+	(void)state;
+	started(ALL, &kernel);
+	pt_flow_halt(&flow, 0xffffffff81000010, &kernel);
+	stop(kernel.ip);
+	started(ALL, &kernel);
+	pt_flow_wake(&flow, PT_WAKE_INTR);
+	EXPECT("");
+}
+
+/* ---- time ---- */
+
+/* Whatever is told, the MTCs that fell due before it come first. */
+static void test_time_comes_first(void **state)
+{
+	static const char *const text[] = {
+		"59 29 06			# MTC, TNT\n",
+		"59 29 3d 10 10 2d 00 10	# MTC, FUP, TIP\n",
+		"59 29 02 43 00 07 00 00 00 00	# MTC, PIP\n",
+		"59 29 02 12 01 00 00 00	# MTC, PTW\n",
+		"59 29 02 22 00 00 02 e2 3d 10 10	# MTC, PWRE, EXSTOP, FUP\n",
+		"59 29 02 c2 00 00 00 00 00 00 00 00 02 22 00 00 02 e2 3d 10 10\n",
+		"59 29 3d 10 10 01		# MTC, FUP, TIP.PGD\n",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		setup(state);
+		/* TSC 0x1000 is 40 * 102 + 16, so the crystal is at 40 = 28H. */
+		started(ALL | CTL_MTC_EN | CTL_PTW_EN | CTL_PWR_EVT_EN, &user);
+		now = 41 * 102;
+		switch (i) {
+		case 0: branch(X86_COND, user.ip, &user); break;
+		case 1: event_of(PT_EVENT_INTR, 0x401010, -1, &user); break;
+		case 2: pt_flow_cr3(&flow, 0x7000, &user); break;
+		case 3: pt_flow_ptwrite(&flow, 0x401010, 1, 4, &user); break;
+		case 4: pt_flow_halt(&flow, 0x401010, &user); break;
+		case 5: pt_flow_mwait(&flow, 0x401010, 0, 0, &user); break;
+		case 6: stop(0x401010); break;
+		}
+		EXPECT(text[i]);
+	}
+}
+
+/* ---- SMI, INIT, SIPI, RESET, VMXON ---- */
+
+static void test_smi(void **state)
+{
+	(void)state;
+	started(ALL | CTL_EVENT_EN, &kernel);
+	event_of(PT_EVENT_SMI, 0xffffffff81000010, -1, &kernel);
+	EXPECT("02 13 03 00			# CFE SMI\n"
+	       "3d 10 00 01			# 14b: FUP, TIP.PGD()\n");
+	assert_int_equal(msrs.ctl & CTL_TRACE_EN, 0);
+	assert_false(trace);
+}
 
 static void test_init(void **state)
 {
@@ -380,6 +437,9 @@ int main(void)
 		cmocka_unit_test_setup(test_ptwrite, setup),
 		cmocka_unit_test_setup(test_halt, setup),
 		cmocka_unit_test_setup(test_mwait, setup),
+		cmocka_unit_test_setup(test_sleep_across_traces, setup),
+		cmocka_unit_test(test_time_comes_first),
+		cmocka_unit_test_setup(test_smi, setup),
 		cmocka_unit_test_setup(test_init, setup),
 		cmocka_unit_test_setup(test_reset, setup),
 		cmocka_unit_test_setup(test_vmxon, setup),

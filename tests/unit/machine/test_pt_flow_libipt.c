@@ -17,249 +17,17 @@
 #include "pt_fault.h"
 #include "pt_flow.h"
 #include "pt_model.h"
+#include "random_program.h"
 
 #include <inttypes.h>
 
 #define SEEDS		300
 #define STEPS		6000
-#define FUNCTIONS	80
-#define FUNCTION_INSNS	12
 #define OUTPUT_SIZE	(4u << 20)
 #define TABLE		0x1000ULL
 #define REGION		0x400000ULL
 #define MAX_EXECUTED	(STEPS * 2)
 #define MAX_PACKETS	(STEPS * 40)
-
-/* ---- random numbers ---- */
-
-static uint64_t seed, rng;
-
-static uint32_t rnd(uint32_t n)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (rng >> 16) % n;
-}
-
-static bool chance(uint32_t percent)
-{
-	return rnd(100) < percent;
-}
-
-/* ---- the program ---- */
-
-struct insn {
-	uint64_t ip;
-	uint8_t len;
-	uint8_t bytes[8];
-	enum x86_class class;
-	bool ptwrite, mwait;
-	unsigned int target;	/* its number, if direct */
-};
-
-struct part {
-	uint64_t base;
-	uint8_t cpl, mode;
-	struct insn insns[FUNCTIONS * FUNCTION_INSNS];
-	unsigned int count;
-	unsigned int start[FUNCTIONS + 1];	/* of each function */
-};
-
-enum { USER64, USER32, KERNEL, PARTS };
-
-static struct part parts[PARTS] = {
-	[USER64] = { .base = 0x7f1234560000, .cpl = 3, .mode = X86_MODE_64 },
-	[USER32] = { .base = 0x08048000, .cpl = 3, .mode = X86_MODE_32 },
-	[KERNEL] = { .base = 0xffffffff81000000, .cpl = 0, .mode = X86_MODE_64 },
-};
-
-static void set_bytes(struct insn *i, const char *bytes, uint8_t len)
-{
-	memcpy(i->bytes, bytes, len);
-	i->len = len;
-}
-
-/* The first functions of the kernel are entries: they end by IRET or SYSRET. */
-#define ENTRIES	8
-
-static void make_insn(struct part *p, struct insn *i, unsigned int function,
-		      unsigned int number, unsigned int len)
-{
-	const bool last = number == len - 1;
-
-	static const char nops[][8] = {
-		"\x90", "\x66\x90", "\x0f\x1f\x00", "\x0f\x1f\x40\x00",
-	};
-	const unsigned int n = rnd(4);
-
-	*i = (struct insn) { .class = X86_OTHER };
-	if (last) {
-		if (p->cpl == 0 && function < ENTRIES) {
-			i->class = X86_IRET;
-			set_bytes(i, "\x48\xcf", 2);
-		} else if (!function) {
-			/*
-			 * The main loop. A loop of direct jumps alone has no
-			 * packet: no decoder can tell its rounds.
-			 */
-			i->class = X86_JMP_IND;
-			set_bytes(i, "\xff\xe0", 2);
-		} else {
-			i->class = X86_RET;
-			set_bytes(i, "\xc3", 1);
-		}
-		return;
-	}
-
-	/*
-	 * libipt takes MOV CR3 for the cause of a TIP.PGD without IP, though a PIP
-	 * said that ContextEn stayed, if no other packet stands between.
-	 */
-	if (number && i[-1].class == X86_MOV_CR3) {
-		i->class = X86_COND;
-		set_bytes(i, "\x0f\x84\0\0\0\0", 6);
-		return;
-	}
-
-	switch (rnd(16)) {
-	case 0 ... 3:
-		i->class = X86_COND;
-		set_bytes(i, "\x0f\x84\0\0\0\0", 6);
-		break;
-	case 4:
-		i->class = X86_JMP;
-		set_bytes(i, "\xe9\0\0\0\0", 5);
-		break;
-	case 5: case 6:
-		if (function + 1 < FUNCTIONS) {
-			i->class = X86_CALL;
-			set_bytes(i, "\xe8\0\0\0\0", 5);
-			break;
-		}
-		goto nop;
-	case 7:
-		if (function + 1 < FUNCTIONS) {
-			i->class = X86_CALL_IND;
-			set_bytes(i, "\xff\xd0", 2);
-			break;
-		}
-		goto nop;
-	case 8:
-		i->class = X86_JMP_IND;
-		set_bytes(i, "\xff\xe0", 2);
-		break;
-	case 9:
-		if (p->cpl == 3) {
-			i->class = X86_FAR;
-			set_bytes(i, "\x0f\x05", 2);	/* SYSCALL */
-		} else if (chance(50) && number + 2 < len) {
-			i->class = X86_MOV_CR3;
-			set_bytes(i, "\x0f\x22\xd8", 3);
-		} else {
-			i->class = X86_HALT;
-			i->mwait = chance(50);
-			set_bytes(i, i->mwait ? "\x0f\x01\xc9" : "\xf4", i->mwait ? 3 : 1);
-		}
-		break;
-	case 10:
-		i->ptwrite = true;
-		set_bytes(i, "\xf3\x0f\xae\xe0", 4);
-		break;
-	default:
-nop:
-		set_bytes(i, nops[n], n + 1);
-	}
-}
-
-/*
- * Calls go to later functions, so that each ends; not to one that ends by IRET:
- * libipt would leave its call on the stack (docs/PT-MACHINE.md).
- */
-static unsigned int callee(const struct part *p, unsigned int caller, unsigned int distance)
-{
-	unsigned int to = caller + distance;
-
-	if (p->cpl == 0 && to < ENTRIES)
-		to = ENTRIES;
-	return to < FUNCTIONS ? to : FUNCTIONS - 1;
-}
-
-static void make_part(struct part *p)
-{
-	uint64_t ip = p->base;
-	unsigned int f, n, i;
-
-	p->count = 0;
-	for (f = 0; f < FUNCTIONS; f++) {
-		const unsigned int len = f ? 2 + rnd(FUNCTION_INSNS - 1) : FUNCTION_INSNS;
-
-		p->start[f] = p->count;
-		for (n = 0; n < len; n++)
-			make_insn(p, &p->insns[p->count++], f, n, len);
-	}
-	p->start[f] = p->count;
-
-	for (i = 0; i < p->count; i++) {
-		/* Some functions are far from each other, for IP compression. */
-		for (f = 0; f < FUNCTIONS; f++)
-			if (p->start[f] == i && chance(10))
-				ip += 0x12340 * (1 + rnd(8));
-		p->insns[i].ip = ip;
-		ip += p->insns[i].len;
-	}
-
-	/* Displacements; branches stay in their function. */
-	for (f = 0; f < FUNCTIONS; f++) {
-		for (i = p->start[f]; i < p->start[f + 1]; i++) {
-			struct insn *insn = &p->insns[i];
-			int32_t disp;
-
-			if (insn->class == X86_CALL) {
-				const unsigned int near = 1 + rnd(chance(80) ? 2 : 20);
-				insn->target = p->start[callee(p, f, near)];
-			} else if (insn->class == X86_COND) {
-				insn->target = p->start[f] + rnd(p->start[f + 1] - p->start[f]);
-			} else if (insn->class == X86_JMP) {
-				insn->target = i + 1 + rnd(p->start[f + 1] - i - 1);
-			} else {
-				continue;
-			}
-			disp = p->insns[insn->target].ip - (insn->ip + insn->len);
-			memcpy(insn->bytes + insn->len - 4, &disp, 4);
-		}
-	}
-}
-
-static size_t read_code(uint64_t ip, uint8_t *buf, size_t size)
-{
-	unsigned int k;
-	size_t n = 0;
-
-	for (k = 0; k < PARTS && !n; k++) {
-		const struct part *p = &parts[k];
-		unsigned int low = 0, high = p->count;
-
-		/* The last instruction at or before @ip. */
-		while (high - low > 1) {
-			const unsigned int mid = (low + high) / 2;
-
-			if (p->insns[mid].ip <= ip)
-				low = mid;
-			else
-				high = mid;
-		}
-		for (; low < p->count && n < size && ip + n >= p->insns[low].ip; low++) {
-			const struct insn *insn = &p->insns[low];
-
-			while (n < size && ip + n < insn->ip + insn->len) {
-				buf[n] = insn->bytes[ip + n - insn->ip];
-				n++;
-			}
-		}
-	}
-	return n;
-}
 
 /* ---- the processor ---- */
 
@@ -418,20 +186,11 @@ static void pop(void)
 	cpu.insn = cpu.calls[cpu.depth].insn;
 }
 
-static unsigned int function_of(const struct part *p, unsigned int insn)
-{
-	unsigned int f = 0;
-
-	while (p->start[f + 1] <= insn)
-		f++;
-	return f;
-}
-
 static void enter_kernel(unsigned int back)
 {
 	push(cpu.part, back);
 	cpu.part = KERNEL;
-	cpu.insn = parts[KERNEL].start[rnd(ENTRIES)];
+	cpu.insn = parts[KERNEL].start[rnd(RANDOM_ENTRIES)];
 }
 
 static struct pt_branch pending;
@@ -499,7 +258,7 @@ static void execute(void)
 		break;
 	case X86_CALL_IND:
 		push(cpu.part, cpu.insn + 1);
-		cpu.insn = p->start[callee(p, f, 1 + rnd(20))];
+		cpu.insn = p->start[random_callee(p, f, 1 + rnd(20))];
 		break;
 	case X86_JMP_IND:
 		if (cpu.insn + 1 == p->start[f + 1])
@@ -534,7 +293,7 @@ static void execute(void)
 		pt_flow_cr3(&flow, cr3, &at);
 	}
 	if (i->ptwrite)
-		pt_flow_ptwrite(&flow, i->ip, rng, chance(50) ? 8 : 4, &at);
+		pt_flow_ptwrite(&flow, i->ip, random_bits(), chance(50) ? 8 : 4, &at);
 	if (i->class == X86_HALT) {
 		if (i->mwait)
 			pt_flow_mwait(&flow, i->ip, chance(80) ? rnd(4) << 4 | rnd(2) : 0xf0,
@@ -567,8 +326,8 @@ static void off_and_on(void)
 static void set_range(unsigned int n, unsigned int cfg)
 {
 	const struct part *p = &parts[rnd(PARTS)];
-	const unsigned int f = rnd(FUNCTIONS / 2);
-	const unsigned int last = f + 1 + rnd(FUNCTIONS / 2 - 1);
+	const unsigned int f = rnd(RANDOM_FUNCTIONS / 2);
+	const unsigned int last = f + 1 + rnd(RANDOM_FUNCTIONS / 2 - 1);
 
 	msrs.ctl |= (uint64_t)cfg << (32 + 4 * n);
 	msrs.addr[2 * n] = p->insns[p->start[f]].ip;
@@ -631,8 +390,7 @@ static void run(void)
 	struct pt_where at;
 	unsigned int i;
 
-	for (i = 0; i < PARTS; i++)
-		make_part(&parts[i]);
+	random_program();
 	memset(memory + REGION, 0, OUTPUT_SIZE);
 	memcpy(memory + TABLE, entries, sizeof(entries));
 	packet_count = executed_count = told_count = known_count = loss_count = 0;
@@ -689,7 +447,7 @@ static void run(void)
 static struct decode_config trace_config(void)
 {
 	struct decode_config c = {
-		.trace = memory + REGION, .size = msrs.output_mask >> 32, .read = read_code,
+		.trace = memory + REGION, .size = msrs.output_mask >> 32, .read = random_program_read,
 		.mtc_freq = CTL_MTC_FREQ(msrs.ctl), .art_num = 2, .art_den = 204,
 		.addr_cfg = msrs.ctl >> 32 & 0xffff,
 	};
@@ -741,7 +499,7 @@ static void show(const char *name, const uint64_t *ips, size_t n, size_t i)
 	for (k = i > 4 ? i - 4 : 0; k < n && k < i + 4; k++) {
 		uint8_t code[8] = { 0 };
 
-		read_code(ips[k], code, sizeof(code));
+		random_program_read(ips[k], code, sizeof(code));
 		print_error(" %s%" PRIx64 " [%02x%02x%02x]", k == i ? "*" : "", ips[k],
 			    code[0], code[1], code[2]);
 	}
@@ -788,12 +546,14 @@ static void check_insns(const struct decode_config *c)
 		differ(got, n, n, e, error);
 }
 
+static uint64_t seed, only_seed;
+
 static void one_seed(uint64_t n)
 {
 	struct decode_config c;
 
 	seed = n;
-	rng = n * 0x9e3779b97f4a7c15ULL + 1;
+	random_seed(n);
 	run();
 	c = trace_config();
 	check_packets(&c);
@@ -801,8 +561,6 @@ static void one_seed(uint64_t n)
 	if (!(msrs.ctl & CTL_DIS_TNT))
 		check_insns(&c);
 }
-
-static uint64_t only_seed;
 
 static void test_random(void **state)
 {
