@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static void set_packet_en(struct pt_flow *flow, bool on)
-{
-	flow->packet_en = on;
-}
-
 /* The log of executed code follows the context, not the address. */
 static void tell_observer(struct pt_flow *flow)
 {
@@ -121,7 +116,7 @@ void pt_flow_end(struct pt_flow *flow)
 		flow->stop_hit = false;
 	}
 	if (!pt_flow_active(flow) || flow->enc.closed)
-		set_packet_en(flow, false);
+		flow->packet_en = false;
 	tell_observer(flow);
 }
 
@@ -150,7 +145,7 @@ static void packets_off(struct pt_flow *flow, const struct pt_where *at, bool te
 		pt_encode_tip_pgd(&flow->enc);
 	if (!flow->stop_hit)
 		pt_encoder_flush(&flow->enc);
-	set_packet_en(flow, false);
+	flow->packet_en = false;
 }
 
 /* Cases 2d, 2e, 5b, 6c, 7b, 9b, 10b, 11b, 12b, 13b, 32c: MODE.Exec?, TIP.PGE */
@@ -158,7 +153,7 @@ void pt_flow_packets_on(struct pt_flow *flow, const struct pt_where *at)
 {
 	pt_flow_mode_exec(flow, at);
 	pt_encode_tip_pge(&flow->enc, pt_flow_ip(flow, at->ip, at->cs_base));
-	set_packet_en(flow, true);
+	flow->packet_en = true;
 }
 
 /* A transfer whose target the decoder cannot know: 9c, 9d, 10c to 10e. */
@@ -332,7 +327,6 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 	flow->packet_en = false;
 	flow->mode_known = false;
 	flow->filter_en = pt_filter_all_ips(flow->msrs);
-	flow->stop_hit = false;
 	flow->asleep = false;
 	flow->intr = at->intr;
 	flow->traced = true;
@@ -376,7 +370,7 @@ void pt_flow_stop(struct pt_flow *flow, uint64_t ip)
 		}
 	}
 	pt_encoder_flush(&flow->enc);
-	set_packet_en(flow, false);
+	flow->packet_en = false;
 	pt_output_end(flow->output);
 	pt_msr_store_progress(flow->msrs, flow->output->caps, flow->enc.byte_count,
 			      pt_encode_psb_due(&flow->enc));
@@ -390,8 +384,7 @@ void pt_flow_stop(struct pt_flow *flow, uint64_t ip)
 void pt_flow_reset(struct pt_flow *flow, bool warm)
 {
 	flow->enc.len = 0;
-	flow->enc.closed = true;
-	set_packet_en(flow, false);
+	flow->packet_en = false;
 	flow->context_en = false;
 	tell_observer(flow);
 	if (flow->traced)

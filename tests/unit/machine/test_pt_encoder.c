@@ -276,6 +276,22 @@ static void test_tnt_disabled(void **state)
 	EXPECT(&f, "2d 09 10	# TIP of a return that has no call\n");
 }
 
+/* What waits when the internal buffer overflows is lost. */
+static void test_overflow_loses_what_waits(void **state)
+{
+	static struct fixture f;
+	const struct pt_config defer = { .defer_tips = true, .psb_period = 2048 };
+
+	(void)state;
+	begin(&f, &defer);
+	tnt(&f, "TN");
+	pt_encode_tip(&f.enc, 0x1000);
+	pt_encoder_overflow(&f.enc);
+	pt_encode_ovf(&f.enc);
+	tnt(&f, "T");
+	EXPECT(&f, "02 f3 06		# OVF, TNT T\n");
+}
+
 static const struct pt_pkt *seen[8];
 static struct pt_pkt seen_copy[8];
 static unsigned int seen_count;
@@ -367,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_deferred_tips),
 		cmocka_unit_test(test_long_tnt),
 		cmocka_unit_test(test_tnt_disabled),
+		cmocka_unit_test(test_overflow_loses_what_waits),
 		cmocka_unit_test(test_observer),
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_sink_ends),

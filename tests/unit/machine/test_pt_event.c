@@ -116,6 +116,38 @@ static void test_interrupt_flag(void **state)
 	EXPECT("");
 }
 
+/* Without branches the flag is told all the same, in context. */
+static void test_interrupt_flag_without_branches(void **state)
+{
+	struct pt_where in = user, out = kernel;
+
+	(void)state;
+	started(CTL_USER | CTL_EVENT_EN, &in);
+	in.intr = true;
+	pt_flow_step(&flow, NULL, &in);
+	EXPECT("99 05 5d 00 10 40 00		# MODE.Exec, FUP\n");
+	branch(X86_FAR, 0, &out);
+	out.intr = true;
+	pt_flow_step(&flow, NULL, &out);
+	EXPECT("				# out of context\n");
+}
+
+/* A change that an overflow loses is told by the next MODE.Exec. */
+static void test_interrupt_flag_in_overflow(void **state)
+{
+	struct pt_where at = user;
+	int i;
+
+	(void)state;
+	started(ALL | CTL_EVENT_EN, &at);
+	pt_encoder_overflow(&flow.enc);
+	flow.overflow_steps = 3;
+	at.intr = true;
+	for (i = 0; i < 4; i++)
+		pt_flow_step(&flow, NULL, &at);
+	EXPECT("02 f3 99 05 71 00 10 40 00 00 00	# OVF, MODE.Exec, TIP.PGE\n");
+}
+
 /* ---- PTWRITE, table 36-51 ---- */
 
 static void test_ptwrite(void **state)
@@ -352,6 +384,30 @@ static void resolve(const struct pt_where *at)
 	assert_false(flow.enc.lost);
 }
 
+/* fault=overflow:N counts packets, of this trace and those before it. */
+static void test_overflow_each_n_packets(void **state)
+{
+	int i;
+
+	(void)state;
+	start(CTL_USER | CTL_BRANCH_EN, &user);	/* PSB, CBR, PSBEND, MODE.Exec, TIP.PGE: 5 */
+	pt_faults.n[PT_FAULT_OVERFLOW] = 8;
+	for (i = 0; i < 3; i++) {
+		branch(X86_JMP_IND, 0, &user);
+		assert_false(flow.enc.lost);
+	}
+	branch(X86_JMP_IND, 0, &user);		/* eight were sent before it */
+	assert_true(flow.enc.lost);
+	for (i = 0; flow.enc.lost && i < 1000; i++)
+		pt_flow_step(&flow, NULL, &user);	/* OVF, FUP */
+	for (i = 0; i < 6; i++) {
+		branch(X86_JMP_IND, 0, &user);
+		assert_false(flow.enc.lost);
+	}
+	branch(X86_JMP_IND, 0, &user);
+	assert_true(flow.enc.lost);
+}
+
 static void test_overflow_in_context(void **state)
 {
 	const struct pt_where later = { .ip = 0x402000, .cpl = 3, .mode = X86_MODE_64 };
@@ -434,6 +490,8 @@ int main(void)
 		cmocka_unit_test_setup(test_cfe, setup),
 		cmocka_unit_test_setup(test_cfe_without_branches, setup),
 		cmocka_unit_test_setup(test_interrupt_flag, setup),
+		cmocka_unit_test_setup(test_interrupt_flag_without_branches, setup),
+		cmocka_unit_test_setup(test_interrupt_flag_in_overflow, setup),
 		cmocka_unit_test_setup(test_ptwrite, setup),
 		cmocka_unit_test_setup(test_halt, setup),
 		cmocka_unit_test_setup(test_mwait, setup),
@@ -443,6 +501,7 @@ int main(void)
 		cmocka_unit_test_setup(test_init, setup),
 		cmocka_unit_test_setup(test_reset, setup),
 		cmocka_unit_test_setup(test_vmxon, setup),
+		cmocka_unit_test_setup(test_overflow_each_n_packets, setup),
 		cmocka_unit_test_setup(test_overflow_in_context, setup),
 		cmocka_unit_test_setup(test_overflow_out_of_context, setup),
 		cmocka_unit_test_setup(test_overflow_with_another_mode, setup),
