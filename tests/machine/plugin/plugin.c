@@ -36,14 +36,17 @@ static void on_vcpu_init(unsigned int index, void *udata)
 static void write_stats(FILE *f, const struct vcpu *v)
 {
 	const struct pt_counters *c = &v->flow.enc.count;
+	const struct pt_output_counters *out = &v->output.count;
 
 	fprintf(f, "cpu %u bytes %lu psb %lu tnt %lu tip %lu fup %lu pge %lu pgd %lu "
 		"pip %lu mode %lu ovf %lu tsc %lu mtc %lu cyc %lu ret_compressed %lu "
-		"pmi %lu\n", v->index, c->bytes, c->of_type[PT_PSB], c->of_type[PT_TNT],
-		c->of_type[PT_TIP], c->of_type[PT_FUP], c->of_type[PT_TIP_PGE],
+		"pmi_lost %lu pmi_late %lu fault_stop %lu pmi %lu\n",
+		v->index, c->bytes, c->of_type[PT_PSB], c->of_type[PT_TNT], c->of_type[PT_TIP],
+		c->of_type[PT_FUP], c->of_type[PT_TIP_PGE],
 		c->of_type[PT_TIP_PGD], c->of_type[PT_PIP], c->of_type[PT_MODE_EXEC],
 		c->of_type[PT_OVF], c->of_type[PT_TSC], c->of_type[PT_MTC],
-		c->of_type[PT_CYC], c->ret_compressed, v->pmis);
+		c->of_type[PT_CYC], c->ret_compressed, out->pmi_lost, out->pmi_late,
+		out->stopped, out->pmi);
 }
 
 static void write_results(void *udata)

@@ -155,7 +155,6 @@ static void raise_pmi(void *arg)
 {
 	struct vcpu *v = arg;
 
-	v->pmis++;
 	vcpu_log(v, 1, "PMI");
 	pmu_raise_topa(&v->pmu);
 }

@@ -95,7 +95,6 @@ struct vcpu {
 	struct idt idt;
 	struct count count;
 	uint64_t rep_insns;	/* instructions up to the latest repeated one */
-	uint64_t pmis;
 } __attribute__((aligned(64)));
 
 extern unsigned int vcpu_log_level;
