@@ -358,8 +358,6 @@ void pt_flow_stop(struct pt_flow *flow, uint64_t ip)
 		pt_flow_begin(flow);
 		if (flow->enc.lost) {
 			pt_encode_ovf(&flow->enc);
-			/* A FUP could give a wrong mode: see overflow_end(). */
-			flow->packet_en &= flow->mode_known;
 			if (flow->packet_en)
 				pt_encode_fup(&flow->enc, fup);
 		}

@@ -20,6 +20,28 @@ static void test_resume(void **state)
 		   CBR);
 }
 
+/* Without MTC and CYC the clock is read when a TSC is due. */
+static void test_tsc_alone(void **state)
+{
+	static struct fixture f;
+	static const struct pt_psb_state nothing;
+	const struct pt_config timed = { .tsc_en = true, .psb_period = 2048 };
+
+	(void)state;
+	f.tsc = 0x1000;
+	begin(&f, &timed);
+	f.tsc = 0x2000;
+	pt_encode_time(&f.enc);
+	pt_encode_psb(&f.enc, &nothing);
+	EXPECT(&f, PSB "19 00 20 00 00 00 00 00\n" CBR PSBEND);
+	f.tsc = 0x3000;
+	pt_encode_resume(&f.enc);
+	EXPECT(&f, "19 00 30 00 00 00 00 00\n" CBR);
+	f.tsc = 0x2fff;
+	pt_encode_resume(&f.enc);
+	EXPECT(&f, "19 00 30 00 00 00 00 00	# time does not go back\n" CBR);
+}
+
 /* FastCounter has nine bits, table 36-32. */
 static void test_tma_fast_counter(void **state)
 {
@@ -68,6 +90,11 @@ static void test_mtc(void **state)
 	EXPECT(&f, "59 01	# none is left out\n"
 		   "59 02\n"
 		   "59 03\n");
+	f.tsc = 290 * period;
+	pt_encode_time(&f.enc);
+	pt_encoder_flush(&f.enc);
+	assert_int_equal(f.len, 2 * 31);	/* 4 to 34 */
+	f.len = 0;
 	/* The processor stood still: 36.4.2.11. 359 * 8 = 2872 = 0x0b38 */
 	f.tsc = 359 * period + 7;
 	pt_encode_time(&f.enc);
@@ -77,6 +104,12 @@ static void test_mtc(void **state)
 	f.tsc = 360 * period;
 	pt_encode_time(&f.enc);
 	EXPECT(&f, "59 68	# and on\n");
+	f.tsc = 392 * period;
+	pt_encode_time(&f.enc);
+	/* 392 * 816 = 319872 = 0x4e180, 392 * 8 = 3136 = 0x0c40 */
+	EXPECT(&f, "19 80 e1 04 00 00 00 00	# 32 at once are a gap\n"
+		   "02 73 40 0c 00 00 00\n"
+		   CBR);
 }
 
 /* Without TSC a long gap is told by MTCs, as far as eight bits can tell it. */
@@ -317,6 +350,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_resume),
+		cmocka_unit_test(test_tsc_alone),
 		cmocka_unit_test(test_tma_fast_counter),
 		cmocka_unit_test(test_mtc),
 		cmocka_unit_test(test_mtc_gap),

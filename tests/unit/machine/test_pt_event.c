@@ -102,6 +102,8 @@ static void test_interrupt_flag(void **state)
 	EXPECT("02 13 01 20 3d 07 10		# CFE, FUP\n"
 	       "99 01				# MODE.Exec: the handler has IF clear\n"
 	       "6d 00 00 80 81 ff ff		# TIP\n");
+	pt_flow_step(&flow, NULL, &handler);
+	EXPECT("");
 	branch(X86_IRET, 0, &at);
 	EXPECT("02 13 82 00 7d 00 11 40 00 00 00	# CFE, FUP\n"
 	       "99 05 2d 07 10		# MODE.Exec, TIP\n");
@@ -211,6 +213,15 @@ static void test_halt(void **state)
 	EXPECT("19 00 20 00 00 00 00 00\n" CBR);
 	pt_flow_wake(&flow, PT_WAKE_INTR);
 	EXPECT("				# it did not sleep\n");
+	stop(kernel.ip);
+
+	/* What is pending comes first. */
+	setup(state);
+	started(ALL, &kernel);
+	branch(X86_COND, kernel.ip, &kernel);
+	pt_flow_halt(&flow, 0xffffffff81000010, &kernel);
+	pt_flow_wake(&flow, PT_WAKE_INTR);
+	EXPECT("06 " CBR);
 }
 
 static void test_mwait(void **state)
@@ -320,6 +331,35 @@ static void test_init(void **state)
 	event_of(PT_EVENT_SIPI, 0, 0x9a, &sipi);
 	EXPECT("3d 10 10			# 31b: no PIP without OS\n"
 	       "01				# 32d: TIP.PGD()\n");
+
+	/* PacketEn clear before */
+	setup(state);
+	started(CTL_USER | CTL_BRANCH_EN, &kernel);
+	event_of(PT_EVENT_INIT, 0xffffffff81000010, -1, NULL);
+	event_of(PT_EVENT_SIPI, 0, 0x9a, &sipi);
+	EXPECT("				# 31a, 32a: none\n");
+
+	/* A SIPI into a range that is traced, and out of one into TraceStop */
+	setup(state);
+	msrs.addr[0] = 0x9a000;
+	msrs.addr[1] = 0x9afff;
+	started(ALL | 1ULL << 32, &kernel);
+	event_of(PT_EVENT_SIPI, 0, 0x9a, &sipi);
+	EXPECT("99 00 31 00 00		# 32c: MODE.Exec, TIP.PGE(SIPILIP)\n");
+
+	setup(state);
+	msrs.addr[0] = 0x9a000;
+	msrs.addr[1] = 0x9afff;
+	started(ALL | 2ULL << 32, &kernel);
+	event_of(PT_EVENT_SIPI, 0, 0x9a, &sipi);
+	EXPECT("61 00 00 00 00 00 00 02 83	# 32e: TIP.PGD(SIPILIP), TraceStop\n");
+
+	/* CR3 is zero after INIT, which a CR3 filter sees. */
+	setup(state);
+	msrs.cr3_match = 0x5000;
+	started(ALL | CTL_CR3_FILTER, &kernel);
+	event_of(PT_EVENT_INIT, 0xffffffff81000010, -1, &reset);
+	EXPECT("3d 10 00 01			# FUP, TIP.PGD()\n");
 }
 
 static void test_reset(void **state)

@@ -196,6 +196,20 @@ static void test_trace_stop_by_other_means(void **state)
 	pt_flow_cr3(&flow, 0x7000, &trap);
 	EXPECT("02 43 00 07 00 00 00 00 02 83	# 5f: PIP, TraceStop\n");
 
+	setup(state);
+	ranges(CTL, &out);
+	pt_encoder_flush(&flow.enc);
+	taken = msrs.output_mask >> 32;
+	branch(X86_FAR, 0, &trap);
+	EXPECT("02 83				# 10f: TraceStop\n");
+
+	setup(state);
+	ranges(CTL, &out);
+	pt_encoder_flush(&flow.enc);
+	taken = msrs.output_mask >> 32;
+	event(0x402010, &trap);
+	EXPECT("02 83				# 11f, 12f, 13f: TraceStop\n");
+
 	/* ContextEn clear at the target: nothing */
 	setup(state);
 	ranges(CTL_OS | CTL_BRANCH_EN, &out);

@@ -78,6 +78,8 @@ static void test_cr3_filter(void **state)
 	       "99 01 71 00 00 00 81 ff ff	# MODE.Exec, TIP.PGE(NLIP)\n");
 	pt_flow_cr3(&flow, 0x7000, &kernel);
 	EXPECT("01				# case 5c: TIP.PGD\n");
+	pt_flow_cr3(&flow, 0x8000, &kernel);
+	EXPECT("				# case 5a: none\n");
 }
 
 /* 36.2.7.3 and the note at PacketByteCnt */
@@ -109,6 +111,20 @@ static void test_packet_byte_count(void **state)
 	EXPECT(CBR "99 01 71 00 00 00 81 ff ff	# 13 bytes\n"
 	       PSB CBR "02 43 00 05 00 00 00 00\n"
 	       "99 01 7d 00 00 00 81 ff ff	# MODE.Exec, FUP\n" PSBEND);
+	branch(X86_JMP_IND, 0, &kernel);
+	EXPECT("2d 00 00			# the decoder has the mode from PSB+\n");
+	stop(kernel.ip);
+
+	/* ... which may be another than the last MODE.Exec told */
+	msrs.status = 2040ULL << 32;
+	start(CTL_OS | CTL_USER | CTL_BRANCH_EN, &kernel);
+	flow.mode = X86_MODE_32;
+	pt_flow_step(&flow, NULL, &kernel);
+	taken = 0;
+	branch(X86_JMP_IND, 0, &kernel);
+	pt_encoder_flush(&flow.enc);
+	taken = (msrs.output_mask >> 32) - 3;
+	EXPECT("2d 00 00\n");
 }
 
 /* 36.2.6: without BranchEn no packet about branches, but PIP, PSB, time */
@@ -164,6 +180,54 @@ static void test_status(void **state)
 	start(CTL_USER | CTL_BRANCH_EN, &kernel);
 	assert_int_equal(pt_flow_status(&flow) & 0xffffffff,
 			 STATUS_TRIGGER_EN | STATUS_FILTER_EN);
+}
+
+/* 7d, 8d: a branch that fills the TNT */
+static void test_full_tnt(void **state)
+{
+	int i;
+
+	(void)state;
+	started(CTL_USER | CTL_BRANCH_EN, &user);
+	for (i = 0; i < 5; i++)
+		branch(X86_COND, user.ip, &user);
+	pt_encoder_flush(&flow.enc);
+	assert_int_equal(msrs.output_mask >> 32, taken);
+	branch(X86_COND, 0x1234, &user);
+	pt_encoder_flush(&flow.enc);
+	assert_int_equal(msrs.output_mask >> 32, taken + 1);
+	EXPECT("fc		# 1111 1100: stop, T T T T T N, 0\n");
+
+	/* the long TNT holds 47 */
+	flow.options.tnt_long = true;
+	stop(user.ip);
+	started(CTL_USER | CTL_BRANCH_EN, &user);
+	for (i = 0; i < 46; i++)
+		branch(X86_COND, user.ip, &user);
+	pt_encoder_flush(&flow.enc);
+	assert_int_equal(msrs.output_mask >> 32, taken);
+	branch(X86_COND, 0x1234, &user);
+	EXPECT("02 a3 fe ff ff ff ff ff	# 47 bits, the youngest lowest\n");
+}
+
+/* Deferral is the default, and can be switched off. */
+static void test_deferral(void **state)
+{
+	(void)state;
+	started(CTL_USER | CTL_BRANCH_EN, &user);
+	branch(X86_COND, user.ip, &user);
+	branch(X86_JMP_IND, 0, &user);
+	branch(X86_COND, user.ip, &user);
+	EXPECT("0e 2d 00 10			# TNT T T, TIP\n");
+	stop(user.ip);
+
+	setup(state);
+	flow.options.no_deferred_tips = true;
+	started(CTL_USER | CTL_BRANCH_EN, &user);
+	branch(X86_COND, user.ip, &user);
+	branch(X86_JMP_IND, 0, &user);
+	branch(X86_COND, user.ip, &user);
+	EXPECT("06 2d 00 10 06		# TNT T, TIP, TNT T\n");
 }
 
 /* 36.2.7.2: the fields of IA32_RTIT_CTL that are numbers */
@@ -258,6 +322,8 @@ int main(void)
 		cmocka_unit_test_setup(test_branch_disabled, setup),
 		cmocka_unit_test_setup(test_stop_and_error, setup),
 		cmocka_unit_test_setup(test_status, setup),
+		cmocka_unit_test_setup(test_full_tnt, setup),
+		cmocka_unit_test_setup(test_deferral, setup),
 		cmocka_unit_test(test_frequencies),
 		cmocka_unit_test_setup(test_status_while_tracing, setup),
 		cmocka_unit_test_setup(test_held_back, setup),

@@ -161,6 +161,25 @@ static void test_ip_unknown_last(void **state)
 	assert_true(last.known);
 }
 
+/* What a packet says is what its bytes can say. */
+static void test_values(void **state)
+{
+	const struct pt_pkt tsc = { .type = PT_TSC, .tsc = 0xff23456789abcdef };
+	const struct pt_pkt pip = { .type = PT_PIP, .pip = { 0x1234567801, true } };
+	const struct pt_pkt pgd = { .type = PT_TIP_PGD, .ip = { 0x1234, true } };
+	uint64_t v[3];
+
+	(void)state;
+	assert_int_equal(pt_packet_values(&tsc, v), 1);
+	assert_int_equal(v[0], 0x23456789abcdef);
+	assert_int_equal(pt_packet_values(&pip, v), 2);
+	assert_int_equal(v[0], 0x1234567000);
+	assert_int_equal(v[1], 1);
+	assert_int_equal(pt_packet_values(&pgd, v), 2);
+	assert_int_equal(v[0], 0);
+	assert_int_equal(v[1], 1);
+}
+
 /* Records as pt_packet_log.h has them: kind, size, n, values, each LEB128. */
 static void test_log(void **state)
 {
@@ -197,6 +216,7 @@ int main(void)
 		cmocka_unit_test(test_ip),
 		cmocka_unit_test(test_ip_suppressed),
 		cmocka_unit_test(test_ip_unknown_last),
+		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_log),
 	};
 
