@@ -46,7 +46,8 @@ bool pt_flow_evaluate(struct pt_flow *flow, const struct pt_where *at, bool tran
 	flow->cs_base = at->cs_base;
 
 	/* 36.2.5.5: FilterEn toggles only while ContextEn is set. */
-	if (transfer && PT_FIELD(flow->msrs->ctl, 47, 32) && flow->context_en && pt_flow_active(flow)) {
+	if (transfer && flow->context_en && pt_flow_active(flow) &&
+	    PT_FIELD(flow->msrs->ctl, 47, 32)) {
 		flow->filter_en = pt_filter_ip(flow->msrs, linear(at));
 		flow->stop_hit = pt_filter_trace_stop(flow->msrs, linear(at));
 		if (flow->stop_hit)

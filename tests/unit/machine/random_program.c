@@ -152,7 +152,8 @@ static void make_part(struct part *p)
 
 	p->count = 0;
 	for (f = 0; f < RANDOM_FUNCTIONS; f++) {
-		const unsigned int len = f ? 2 + rnd(RANDOM_FUNCTION_INSNS - 1) : RANDOM_FUNCTION_INSNS;
+		const unsigned int len = f ? 2 + rnd(RANDOM_FUNCTION_INSNS - 1) :
+					 RANDOM_FUNCTION_INSNS;
 
 		p->start[f] = p->count;
 		for (n = 0; n < len; n++)

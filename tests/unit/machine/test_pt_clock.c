@@ -338,7 +338,7 @@ static void test_overflow(void **state)
 	assert_int_equal(f.enc.byte_count, 5);	/* 36.3.8.1 */
 	pt_encode_ovf(&f.enc);
 	pt_encode_fup(&f.enc, 0x402000);
-	EXPECT(&f, "bf 12		# CYC 311: 10111 1 11, 0001001 0: the cycles of the overflow\n"
+	EXPECT(&f, "bf 12		# CYC 311: 10111 1 11, 0001001 0: how long it lasted\n"
 		   "02 f3		# OVF\n"
 		   "7d 00 20 40 00 00 00	# FUP, complete\n");
 	f.tsc = 1020 + 4 * 102;

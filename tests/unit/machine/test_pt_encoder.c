@@ -290,6 +290,14 @@ static void test_overflow_loses_what_waits(void **state)
 	pt_encode_ovf(&f.enc);
 	tnt(&f, "T");
 	EXPECT(&f, "02 f3 06		# OVF, TNT T\n");
+
+	/* A new trace is not lost. */
+	pt_encoder_overflow(&f.enc);
+	pt_encoder_start(&f.enc, &defer, 0);
+	tnt(&f, "T");
+	EXPECT(&f, "06\n");
+	assert_int_equal(f.enc.count.bytes, 4);
+	assert_int_equal(f.enc.count.packets, 3);
 }
 
 static const struct pt_pkt *seen[8];

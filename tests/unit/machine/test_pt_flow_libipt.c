@@ -447,7 +447,8 @@ static void run(void)
 static struct decode_config trace_config(void)
 {
 	struct decode_config c = {
-		.trace = memory + REGION, .size = msrs.output_mask >> 32, .read = random_program_read,
+		.trace = memory + REGION, .size = msrs.output_mask >> 32,
+		.read = random_program_read,
 		.mtc_freq = CTL_MTC_FREQ(msrs.ctl), .art_num = 2, .art_den = 204,
 		.addr_cfg = msrs.ctl >> 32 & 0xffff,
 	};
@@ -472,7 +473,8 @@ static void check_packets(const struct decode_config *c)
 		pt_packet_values(&packets[i], want);
 		if (kind == PT_PSB)
 			last_ip = 0;
-		if (kind == PT_TIP || kind == PT_TIP_PGE || kind == PT_TIP_PGD || kind == PT_FUP) {
+		if (kind == PT_TIP || kind == PT_TIP_PGE || kind == PT_TIP_PGD ||
+		    kind == PT_FUP) {
 			const unsigned int ipc = got[1];
 
 			assert_true(ipc == 0 || ipc < sizeof(bits));

@@ -106,7 +106,8 @@ static void test_ip(void **state)
 		uint64_t last, ip;
 		const char *bytes;
 	} table[] = {
-		{ PT_TIP, 0, 0x1234,	"2d 34 12		# 001b: 2 bytes, the rest of last IP" },
+		{ PT_TIP, 0, 0x1234,
+		  "2d 34 12		# 001b: 2 bytes, the rest of last IP" },
 		{ PT_TIP, 0x1234, 0x55555678,	"4d 78 56 55 55		# 010b: 4 bytes" },
 		{ PT_TIP, 0x55555678, 0x7f0055555678,
 		  "6d 78 56 55 55 00 7f	# 011b: 6 bytes, sign-extended" },
