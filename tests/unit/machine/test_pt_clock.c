@@ -206,6 +206,10 @@ static void test_cyc_threshold(void **state)
 	pt_encode_tip_pgd(&f.enc);
 	EXPECT(&f, "01		# 15 cycles: below the threshold (36.3.6.3)\n"
 		   "8b 01		# CYC 17, since the last CYC\n");
+	f.tsc = 1033;
+	pt_encode_time(&f.enc);
+	pt_encode_tip_pgd(&f.enc);
+	EXPECT(&f, "83 01		# CYC 16: the threshold is enough\n");
 }
 
 /* A CYC before an MTC is the time of the tick, which came before now. */

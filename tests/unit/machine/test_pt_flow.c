@@ -82,6 +82,17 @@ static void test_cr3_filter(void **state)
 	EXPECT("				# case 5a: none\n");
 }
 
+/* What was held back reaches memory when PacketEn is cleared. */
+static void test_flush(void **state)
+{
+	(void)state;
+	started(CTL_USER | CTL_BRANCH_EN, &user);
+	branch(X86_JMP_IND, 0, &user);
+	assert_int_equal(msrs.output_mask >> 32, taken);
+	branch(X86_FAR, 0, &kernel);
+	assert_int_equal(msrs.output_mask >> 32, taken + 3 + 1);
+}
+
 /* 36.2.7.3 and the note at PacketByteCnt */
 static void test_packet_byte_count(void **state)
 {
@@ -318,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup(test_user_only, setup),
 		cmocka_unit_test_setup(test_kernel_too, setup),
 		cmocka_unit_test_setup(test_cr3_filter, setup),
+		cmocka_unit_test_setup(test_flush, setup),
 		cmocka_unit_test_setup(test_packet_byte_count, setup),
 		cmocka_unit_test_setup(test_branch_disabled, setup),
 		cmocka_unit_test_setup(test_stop_and_error, setup),
