@@ -217,10 +217,6 @@ static void branch_packets(struct pt_flow *flow, const struct pt_branch *branch,
 		/* 36.4.2.2 excludes a call to the next instruction. */
 		if (branch->target != branch->next)
 			pt_encode_call(&flow->enc, branch->next);
-		/* fallthrough */
-	case X86_JMP:
-		if (!want)
-			packets_off(flow, at, true);	/* 6b */
 		break;
 	case X86_CALL_IND:
 		pt_encode_call(&flow->enc, branch->next);
@@ -232,18 +228,20 @@ static void branch_packets(struct pt_flow *flow, const struct pt_branch *branch,
 		else
 			packets_off(flow, at, !pt_encode_ret_pop(&flow->enc, at->ip));
 		break;
+	case X86_JMP_IND:
+	case X86_FAR:
+	case X86_IRET:
+	case X86_RSM:
+		pt_flow_tip(flow, at, want);
+		break;
 	default:
-		if (is_taken(branch, at))
-			pt_flow_tip(flow, at, want);
-		else if (!want)
-			packets_off(flow, at, true);
+		break;
 	}
 }
 
 void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch,
 		    const struct pt_where *at)
 {
-	const bool was_on = flow->packet_en;
 	bool want;
 
 	if (!pt_flow_active(flow))
@@ -252,11 +250,11 @@ void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch,
 	pt_flow_before_branch(flow, branch, at);
 
 	want = pt_flow_evaluate(flow, at, branch && is_taken(branch, at));
-	if (was_on && branch)
+	if (flow->packet_en && branch)
 		branch_packets(flow, branch, at, want);
-	else if (was_on && !want)
-		packets_off(flow, at, true);
-	else if (!was_on && want)
+	if (flow->packet_en && !want)
+		packets_off(flow, at, true);		/* 6b */
+	else if (!flow->packet_en && want)
 		pt_flow_packets_on(flow, at);
 	pt_flow_end(flow);
 }
