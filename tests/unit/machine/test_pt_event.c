@@ -170,6 +170,12 @@ static void test_ptwrite(void **state)
 	pt_flow_ptwrite(&flow, 0x401008, 1, 4, &user);
 	EXPECT("02 92 01 00 00 00 3d 08 10	# PTW, IP; FUP(CLIP)\n");
 
+	/* PTWEn */
+	setup(state);
+	started(ALL | CTL_FUP_ON_PTW, &user);
+	pt_flow_ptwrite(&flow, 0x401008, 1, 4, &user);
+	EXPECT("");
+
 	/* TriggerEn, ContextEn, FilterEn, but not BranchEn */
 	setup(state);
 	started(CTL_USER | CTL_PTW_EN, &user);

@@ -166,6 +166,7 @@ static void test_stop_and_error(void **state)
 	for (i = 0; i < 4096 && pt_flow_active(&flow); i++)
 		branch(X86_JMP_IND, 0, &user);
 	assert_false(pt_flow_active(&flow));
+	assert_false(flow.packet_en);
 	assert_false(packets);
 	assert_int_equal(msrs.status & STATUS_STOPPED, STATUS_STOPPED);
 	assert_int_equal(msrs.output_mask >> 32, 4096);
