@@ -16,8 +16,8 @@ enum {
 
 static void emit(struct pt_encoder *enc, struct pt_pkt p)
 {
-	const size_t hold = enc->config.hold ? enc->config.hold : sizeof(enc->buf);
-	uint8_t bytes[PT_PACKET_MAX];
+	const size_t hold = enc->config.hold ? enc->config.hold : PT_ENCODER_BUFFER;
+	uint8_t bytes[PT_PACKET_MAX] = { 0 };
 
 	if (enc->closed || enc->lost)
 		return;
@@ -27,7 +27,7 @@ static void emit(struct pt_encoder *enc, struct pt_pkt p)
 		pt_encoder_flush(enc);
 	if (enc->closed)
 		return;
-	memcpy(enc->buf + enc->len, bytes, p.size);
+	memcpy(enc->buf + enc->len, bytes, sizeof(bytes));
 	enc->len += p.size;
 	enc->byte_count += p.size;
 	enc->count.bytes += p.size;

@@ -43,6 +43,7 @@ static uint8_t mode_byte(const struct pt_flow *flow, const struct pt_where *at)
 bool pt_flow_evaluate(struct pt_flow *flow, const struct pt_where *at, bool transfer)
 {
 	flow->context_en = pt_filter_context(flow->msrs, at->cpl, flow->cr3);
+	flow->cpl = at->cpl;
 	flow->cs_base = at->cs_base;
 
 	/* 36.2.5.5: FilterEn toggles only while ContextEn is set. */
@@ -259,10 +260,34 @@ void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch,
 	pt_flow_end(flow);
 }
 
+/* Without CYC a time is told to no branch: MTCs may come some branches late. */
+#define STEPS_A_CLOCK	8
+
+/* A branch in a simple trace that leaves all but its own packets as they are. */
+static bool simple_step(struct pt_flow *flow, const struct pt_branch *branch,
+			const struct pt_where *at)
+{
+	if (!flow->simple || pt_faults.n[PT_FAULT_OVERFLOW] || !flow->packet_en ||
+	    flow->enc.closed || flow->enc.lost ||
+	    at->cpl != flow->cpl || !flow->mode_known || at->mode != flow->mode ||
+	    (branch && branch->class == X86_HALT))
+		return false;
+	if (flow->enc.config.cyc_en || !(flow->steps++ % STEPS_A_CLOCK))
+		pt_encode_time(&flow->enc);
+	if (branch)
+		branch_packets(flow, branch, at, true);
+	if (flow->enc.closed)
+		pt_flow_end(flow);
+	return true;
+}
+
 void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch,
 		  const struct pt_where *at)
 {
-	pt_flow_arrive(flow, branch, at);
+	if (!simple_step(flow, branch, at))
+		pt_flow_arrive(flow, branch, at);
+	else if (!pt_encode_psb_due(&flow->enc))
+		return;
 
 	if (!pt_flow_active(flow))
 		return;
@@ -329,6 +354,8 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 	flow->asleep = false;
 	flow->intr = at->intr;
 	flow->traced = true;
+	flow->simple = !(flow->msrs->ctl & CTL_EVENT_EN) &&
+		       !PT_FIELD(flow->msrs->ctl, 47, 32);
 	flow->observer.trace(flow->observer.arg, true);
 
 	config_from_ctl(flow, &config);

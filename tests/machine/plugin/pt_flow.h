@@ -93,6 +93,11 @@ struct pt_flow {
 	bool filter_en;
 	bool stop_hit;		/* TraceStop is due */
 
+	/* Branches need no look at ranges and events. */
+	bool simple;
+	uint8_t cpl;		/* for which context_en holds */
+	unsigned int steps;
+
 	bool mode_known;	/* the decoder has a mode since the last PSB ... */
 	uint8_t mode;		/* ... this one */
 	bool intr;		/* RFLAGS.IF */

@@ -35,14 +35,16 @@ static struct qp_bytes *scratch(size_t len)
 
 	if (!bytes)
 		bytes = g_byte_array_new();
-	return g_byte_array_set_size(bytes, len);
+	return bytes->len == len ? bytes : g_byte_array_set_size(bytes, len);
 }
 
+/* QEMU appends the value to what is there. */
 uint64_t reg_read(enum vcpu_reg reg)
 {
-	struct qp_bytes *b = scratch(0);
+	struct qp_bytes *b = scratch(8);
 	uint64_t val = 0;
 
+	b->len = 0;
 	if (regs[reg] && qemu_plugin_read_register(regs[reg], b))
 		memcpy(&val, b->data, b->len < 8 ? b->len : 8);
 	return val;
@@ -204,6 +206,7 @@ void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_
 	const struct pt_observer observer = {
 		.trace = observe_trace,
 		.packets = observe_packets,
+		.packet = packet_prefix ? observe_packet : NULL,
 		.arg = v,
 	};
 
@@ -219,13 +222,8 @@ void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_
 	pt_flow_init(&v->flow, &v->msrs, &v->output, &clock, &observer);
 	if (pclog_prefix)
 		v->pclog = pclog_open(pclog_prefix, index);
-	if (packet_prefix) {
+	if (packet_prefix)
 		v->packet_log = pt_packet_log_open(packet_prefix, index);
-		v->flow.enc.observer = (struct pt_packet_observer) {
-			.packet = observe_packet,
-			.arg = v,
-		};
-	}
 }
 
 void vcpu_log(const struct vcpu *v, unsigned int level, const char *fmt, ...)
