@@ -94,13 +94,13 @@ static void check_active(struct vcpu *v)
 }
 
 /*
- * Nothing is due at this block but, perhaps, time: packets are off, and nothing
- * that could turn them on has happened.
+ * Nothing is due at this block but, perhaps, time: ContextEn is clear, and nothing
+ * that could set it has happened.
  */
 static bool is_dull(const struct vcpu *v, const struct block *done, const struct block *block)
 {
-	return !v->flow.packet_en && !v->filtered && !v->pclog && !v->needs &&
-	       !v->shared->cr3_written && block->cpl == v->at.cpl && !(done && x86_is_far(done->branch.class));
+	return !v->flow.context_en && !v->pclog && !v->needs && !v->shared->cr3_written &&
+	       block->cpl == v->at.cpl && !(done && x86_is_far(done->branch.class));
 }
 
 /* RIP at the start of @block, which is slow to read and often follows. */

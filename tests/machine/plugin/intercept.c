@@ -445,6 +445,7 @@ static void soft_int(unsigned int index, void *udata)
 	    byte == 0xf1 || byte == 0xce)
 		return;
 	vcpu_log(v, 1, "stale INT3 at %lx", ip);
+	v->stale++;
 	watch_retranslate(ip);
 }
 

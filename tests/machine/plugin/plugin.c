@@ -23,13 +23,14 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 
 static const char *pclog_prefix;
 static const char *packet_prefix;
+static struct pt_flow_options flow_options;
 static const char *stats_path;
 static const char *restore_path;
 
 static void on_vcpu_init(unsigned int index, void *udata)
 {
 	(void)udata;
-	vcpu_init(index, pclog_prefix, packet_prefix);
+	vcpu_init(index, pclog_prefix, packet_prefix, &flow_options);
 	saved_restore(vcpu_get(index));
 }
 
@@ -40,13 +41,13 @@ static void write_stats(FILE *f, const struct vcpu *v)
 
 	fprintf(f, "cpu %u bytes %lu psb %lu tnt %lu tip %lu fup %lu pge %lu pgd %lu "
 		"pip %lu mode %lu ovf %lu tsc %lu mtc %lu cyc %lu ret_compressed %lu "
-		"pmi_lost %lu pmi_late %lu fault_stop %lu pmi %lu\n",
+		"pmi_lost %lu pmi_late %lu fault_stop %lu stale %lu pmi %lu\n",
 		v->index, c->bytes, c->of_type[PT_PSB], c->of_type[PT_TNT], c->of_type[PT_TIP],
 		c->of_type[PT_FUP], c->of_type[PT_TIP_PGE],
 		c->of_type[PT_TIP_PGD], c->of_type[PT_PIP], c->of_type[PT_MODE_EXEC],
 		c->of_type[PT_OVF], c->of_type[PT_TSC], c->of_type[PT_MTC],
 		c->of_type[PT_CYC], c->ret_compressed, out->pmi_lost, out->pmi_late,
-		out->stopped, out->pmi);
+		out->stopped, v->stale, out->pmi);
 }
 
 static void write_results(void *udata)
@@ -113,6 +114,20 @@ static const char *arg_model(const char *val)
 	return text;
 }
 
+static const char *arg_tnt(const char *val)
+{
+	flow_options.tnt_long = !strcmp(val, "long");
+	return flow_options.tnt_long || !strcmp(val, "short") ? NULL
+		: "unknown; known are short, long";
+}
+
+static const char *arg_tips(const char *val)
+{
+	flow_options.no_deferred_tips = !strcmp(val, "prompt");
+	return flow_options.no_deferred_tips || !strcmp(val, "deferred") ? NULL
+		: "unknown; known are deferred, prompt";
+}
+
 static const char *arg_count(const char *val)
 {
 	return count_setup(val) ? NULL : "cannot be written";
@@ -136,6 +151,8 @@ static const struct {
 } arguments[] = {
 	{ "model", arg_model },
 	{ "fault", pt_fault_parse },
+	{ "tnt", arg_tnt },
+	{ "tips", arg_tips },
 	{ "pclog", arg_pclog },
 	{ "packets", arg_packets },
 	{ "stats", arg_stats },

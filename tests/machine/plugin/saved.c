@@ -14,7 +14,7 @@
 
 #define HEADER	"ptemu 1\n"
 
-/* A processor's values, in the file's order: all of them are 64-bit numbers. */
+/* A processor's values, in the file's order, taken as 64-bit numbers. */
 struct values {
 	uint64_t tsc_adjust;
 	uint64_t idt_base;
@@ -24,6 +24,7 @@ struct values {
 };
 
 #define VALUES	(sizeof(struct values) / sizeof(uint64_t))
+_Static_assert(sizeof(struct values) % sizeof(uint64_t) == 0, "whole numbers");
 
 static const char *save_path;
 static struct values saved[VCPU_MAX];
@@ -36,15 +37,16 @@ void saved_setup(const char *path)
 
 static bool write_cpu(FILE *f, const struct vcpu *v)
 {
-	const struct values values = {
-		.tsc_adjust = v->tsc_adjust,
-		.idt_base = v->idt.base,
-		.idt_limit = v->idt.limit,
-		.msrs = v->msrs,
-		.pmu = v->pmu,
-	};
+	struct values values;
 	uint64_t numbers[VALUES];
 	size_t i;
+
+	memset(&values, 0, sizeof(values));
+	values.tsc_adjust = v->tsc_adjust;
+	values.idt_base = v->idt.base;
+	values.idt_limit = v->idt.limit;
+	values.msrs = v->msrs;
+	values.pmu = v->pmu;
 
 	if (v->msrs.ctl & CTL_TRACE_EN)
 		return false;
@@ -68,7 +70,7 @@ bool saved_write(void)
 
 	fputs(HEADER, f);
 	fprintf(f, "clock %" PRIu64 " %" PRId64 "\n", clock_tsc(), clock_lead());
-	fprintf(f, "phys_bits %u\n", pt_caps.phys_bits);
+	fprintf(f, "bits %u %u\n", pt_caps.phys_bits, pt_caps.linear_bits);
 	for (i = 0; i < VCPU_MAX && good; i++) {
 		const struct vcpu *v = vcpu_if_used(i);
 
@@ -98,7 +100,7 @@ static bool parse_numbers(const char *text, uint64_t *numbers, size_t wanted)
 static bool parse_line(const char *line)
 {
 	uint64_t numbers[VALUES], tsc;
-	unsigned int cpu, bits;
+	unsigned int cpu, phys, linear;
 	int64_t lead;
 	int len = 0;
 
@@ -106,8 +108,9 @@ static bool parse_line(const char *line)
 		clock_restore(tsc, lead);
 		return true;
 	}
-	if (sscanf(line, "phys_bits %u", &bits) == 1) {
-		pt_caps.phys_bits = bits;
+	if (sscanf(line, "bits %u %u", &phys, &linear) == 2) {
+		pt_caps.phys_bits = phys;
+		pt_caps.linear_bits = linear;
 		return true;
 	}
 	if (sscanf(line, "cpu %u%n", &cpu, &len) != 1 || cpu >= VCPU_MAX ||

@@ -4,7 +4,7 @@
  *
  * A text file: a line "ptemu 1", then lines of a name and numbers,
  *	clock TSC LEAD		see clock.h
- *	phys_bits N		CPUID.80000008H:EAX[7:0]
+ *	bits PHYSICAL LINEAR	CPUID.80000008H:EAX
  *	cpu N VALUE…		a processor, its values in the order of saved.c
  *
  * Owns: that format. Must not know: how a machine is saved.

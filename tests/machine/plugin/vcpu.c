@@ -187,7 +187,8 @@ static void observe_packets(void *arg, bool on)
 			      vcpu_tsc(v));
 }
 
-void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_prefix)
+void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_prefix,
+	       const struct pt_flow_options *options)
 {
 	struct vcpu *v = &vcpus[index];
 	const struct pt_clock clock = {
@@ -220,6 +221,7 @@ void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_
 	pmu_reset(&v->pmu);
 	pt_output_init(&v->output, &v->msrs, &pt_caps, &mem);
 	pt_flow_init(&v->flow, &v->msrs, &v->output, &clock, &observer);
+	v->flow.options = *options;
 	if (pclog_prefix)
 		v->pclog = pclog_open(pclog_prefix, index);
 	if (packet_prefix)

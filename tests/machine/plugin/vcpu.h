@@ -95,6 +95,7 @@ struct vcpu {
 	struct idt idt;
 	struct count count;
 	uint64_t rep_insns;	/* instructions up to the latest repeated one */
+	uint64_t stale;		/* INT3s that were no longer there */
 } __attribute__((aligned(64)));
 
 extern unsigned int vcpu_log_level;
@@ -103,7 +104,8 @@ bool vcpu_setup(void);
 struct vcpu *vcpu_get(unsigned int index);
 struct vcpu *vcpu_if_used(unsigned int index);
 /* A prefix is NULL if that log is not wanted. */
-void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_prefix);
+void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_prefix,
+	       const struct pt_flow_options *options);
 qemu_plugin_u64 vcpu_entry(size_t offset);
 #define VCPU_ENTRY(field)	vcpu_entry(offsetof(struct vcpu_inline, field))
 
