@@ -11,6 +11,7 @@
 
 
 #define CTL_ADDR_CFGS	PT_MASK(47, 32)
+#define CR4_TSD		PT_BIT(2)
 
 enum {
 	MSR_TSC			= 0x010,
@@ -126,12 +127,15 @@ void intercept_amend(struct vcpu *v)
 
 /*
  * The next instruction of the block is the place to amend results. If there is
- * none, it is the begin of the next block, which calls back in watched code.
+ * none, a block that begins here may have one; else it is the begin of the next
+ * block, which calls back in watched code.
  */
 static void amend_later(struct vcpu *v, const struct hook *hook)
 {
 	const uint64_t ip = hook->ip + v->hook_delta;
 
+	if (hook->is_last && !watch_on && hook->ip != hook->block->start)
+		qemu_plugin_set_pc(ip);
 	if (hook->is_last)
 		watch_need(ip);
 	v->amend_class = hook->class;
@@ -154,10 +158,21 @@ static void after_rdtsc(unsigned int index, void *udata)
 	amend_tsc(vcpu_get(index));
 }
 
-/* The last of its block. */
+/* The last of its block. Only QEMU knows what RDTSCP reads in IA32_TSC_AUX. */
 static void rdtsc(unsigned int index, void *udata)
 {
-	amend_later(vcpu_get(index), udata);
+	struct vcpu *v = vcpu_get(index);
+	const struct hook *hook = udata;
+
+	if (hook->class == X86_RDTSCP) {
+		amend_later(v, hook);
+		return;
+	}
+	/* #GP */
+	if (hook->block->cpl && (reg_read(REG_CR4) & CR4_TSD))
+		return;
+	set_edx_eax(vcpu_tsc(v));
+	skip(v, hook);
 }
 
 /* ---- CPUID ---- */

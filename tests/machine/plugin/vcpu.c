@@ -23,7 +23,8 @@ static const char *const reg_names[REG_COUNT] = {
 	[REG_R12] = "r12", [REG_R13] = "r13", [REG_R14] = "r14", [REG_R15] = "r15",
 	[REG_RIP] = "rip", [REG_EFLAGS] = "eflags", [REG_CS] = "cs",
 	[REG_FS_BASE] = "fs_base", [REG_GS_BASE] = "gs_base",
-	[REG_CR0] = "cr0", [REG_CR2] = "cr2", [REG_CR3] = "cr3", [REG_EFER] = "efer",
+	[REG_CR0] = "cr0", [REG_CR2] = "cr2", [REG_CR3] = "cr3", [REG_CR4] = "cr4",
+	[REG_EFER] = "efer",
 };
 
 #define EFER_LMA	PT_BIT(10)
