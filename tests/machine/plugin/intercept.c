@@ -17,6 +17,7 @@ enum {
 	MSR_TSC			= 0x010,
 	MSR_TSC_ADJUST		= 0x03b,
 	MSR_PLATFORM_INFO	= 0x0ce,
+	MSR_TSC_AUX		= 0xc0000103,
 
 	/*
 	 * A reserved x2APIC register: in xAPIC mode QEMU raises #GP for it,
@@ -158,20 +159,19 @@ static void after_rdtsc(unsigned int index, void *udata)
 	amend_tsc(vcpu_get(index));
 }
 
-/* The last of its block. Only QEMU knows what RDTSCP reads in IA32_TSC_AUX. */
+/* The last of its block, as RDTSCP always is. */
 static void rdtsc(unsigned int index, void *udata)
 {
 	struct vcpu *v = vcpu_get(index);
 	const struct hook *hook = udata;
 
-	if (hook->class == X86_RDTSCP) {
-		amend_later(v, hook);
-		return;
-	}
 	/* #GP */
 	if (hook->block->cpl && (reg_read(REG_CR4) & CR4_TSD))
 		return;
 	set_edx_eax(vcpu_tsc(v));
+	if (hook->class == X86_RDTSCP)
+		reg_write(REG_RCX, (uint32_t)v->tsc_aux);
+	watch_rest();
 	skip(v, hook);
 }
 
@@ -333,6 +333,9 @@ static void other_wrmsr(struct vcpu *v, uint32_t msr, uint64_t val)
 		break;
 	case MSR_TSC_ADJUST:
 		v->tsc_adjust = val;
+		break;
+	case MSR_TSC_AUX:
+		v->tsc_aux = val;
 		break;
 	default:
 		pmu_msr_write(&v->pmu, msr, val);

@@ -17,6 +17,7 @@
 /* A processor's values, in the file's order, taken as 64-bit numbers. */
 struct values {
 	uint64_t tsc_adjust;
+	uint64_t tsc_aux;
 	uint64_t idt_base;
 	uint64_t idt_limit;
 	struct pt_msrs msrs;
@@ -43,6 +44,7 @@ static bool write_cpu(FILE *f, const struct vcpu *v)
 
 	memset(&values, 0, sizeof(values));
 	values.tsc_adjust = v->tsc_adjust;
+	values.tsc_aux = v->tsc_aux;
 	values.idt_base = v->idt.base;
 	values.idt_limit = v->idt.limit;
 	values.msrs = v->msrs;
@@ -150,6 +152,7 @@ void saved_restore(struct vcpu *v)
 	if (!have[v->index])
 		return;
 	v->tsc_adjust = s->tsc_adjust;
+	v->tsc_aux = s->tsc_aux;
 	idt_load(&v->idt, s->idt_base, s->idt_limit);
 	v->msrs = s->msrs;
 	v->pmu = s->pmu;

@@ -92,6 +92,7 @@ struct vcpu {
 	uint32_t cpuid_leaf;
 
 	uint64_t tsc_adjust;	/* its TSC less the machine's clock */
+	uint64_t tsc_aux;
 	struct idt idt;
 	struct count count;
 	uint64_t rep_insns;	/* instructions up to the latest repeated one */

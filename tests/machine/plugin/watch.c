@@ -14,7 +14,7 @@
 #include <time.h>
 
 /* Translating all code anew costs some 100 ms. */
-#define REST_SECONDS	5
+#define REST_SECONDS	2
 
 bool watch_on;
 

@@ -51,6 +51,7 @@ static int setup(void **state)
 	for (i = 0; i < 2; i++) {
 		vcpus[i].index = i;
 		vcpus[i].tsc_adjust = -(uint64_t)i;
+		vcpus[i].tsc_aux = 0x1001 + i;
 		idt_load(&vcpus[i].idt, 0xfffffe0000000000ULL + i, 4095 - i);
 		vcpus[i].msrs.ctl = CTL_TOPA | CTL_BRANCH_EN;
 		vcpus[i].msrs.status = 5ULL << 32;
@@ -89,6 +90,7 @@ static void test_round_trip(void **state)
 		after.index = i;
 		saved_restore(&after);
 		assert_true(after.tsc_adjust == before[i].tsc_adjust);
+		assert_true(after.tsc_aux == before[i].tsc_aux);
 		assert_true(after.idt.base == before[i].idt.base);
 		assert_int_equal(after.idt.limit, before[i].idt.limit);
 		assert_memory_equal(&after.msrs, &before[i].msrs, sizeof(after.msrs));
