@@ -71,6 +71,11 @@ void clock_compare(uint64_t native)
 		__atomic_store_n(&lead, ahead, __ATOMIC_RELAXED);
 }
 
+bool clock_is_behind(void)
+{
+	return __atomic_load_n(&restored, __ATOMIC_RELAXED);
+}
+
 int64_t clock_lead(void)
 {
 	return __atomic_load_n(&lead, __ATOMIC_RELAXED);

@@ -36,6 +36,9 @@ uint64_t clock_tsc(void);
 /* QEMU's RDTSC has just given @native. */
 void clock_compare(uint64_t native);
 
+/* Is that still wanted, of a machine that was loaded? */
+bool clock_is_behind(void);
+
 /* How far QEMU's TSC is ahead; to be saved with the machine. */
 int64_t clock_lead(void);
 
