@@ -16,19 +16,14 @@
  *
  * -x N		turn a bit in the last byte of the Nth packet first: must be found
  *
- * libipt 2.0.5 does not know CFE and EVD packets: those are read here.
+ * libipt 2.0.5 knows neither CFE and EVD packets nor IF in MODE.Exec: those are
+ * read here.
  *
  * Exit status: 0 equal, 1 different, 2 the input is unusable.
  */
+#include "../plugin/pt_packet_log.h"
 #include "jobs.h"
 #include "trace.h"
-
-/* libipt has the same names. */
-#define pt_packet	meant_packet
-#define pt_packet_type	meant_packet_type
-#include "../plugin/pt_packet_log.h"
-#undef pt_packet
-#undef pt_packet_type
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -215,7 +210,7 @@ static void read_ip(struct said *s, unsigned int type, const struct pt_packet_ip
 	*s = (struct said) { .type = type, .n = 2, .v = { last_ip, 0 } };
 }
 
-static bool read_packet(const struct pt_packet *p, struct said *s)
+static bool read_packet(const struct pt_packet *p, const uint8_t *bytes, struct said *s)
 {
 #define SAYS(kind, values, ...)	\
 	(*s = (struct said) { .type = (kind), .n = (values), .v = { __VA_ARGS__ } })
@@ -252,8 +247,9 @@ static bool read_packet(const struct pt_packet *p, struct said *s)
 	case ppt_mode:
 		if (p->payload.mode.leaf != pt_mol_exec)
 			return false;
+		/* libipt 2.0.5 does not know the bit of RFLAGS.IF. */
 		SAYS(PT_MODE_EXEC, 1, p->payload.mode.bits.exec.csl |
-		     (unsigned int)p->payload.mode.bits.exec.csd << 1);
+		     (unsigned int)p->payload.mode.bits.exec.csd << 1 | (bytes[1] & PT_MODE_IF));
 		break;
 	case ppt_pip:
 		SAYS(PT_PIP, 2, p->payload.pip.cr3, p->payload.pip.nr);
@@ -348,7 +344,7 @@ static int compare(struct pt_packet_decoder *decoder, const struct trace *trace,
 				return wrong(*count, offset, "unknown");
 		} else if (status < 0) {
 			return wrong(*count, offset, pt_errstr(pt_errcode(status)));
-		} else if (!read_packet(&p, &read)) {
+		} else if (!read_packet(&p, trace->config.begin + offset, &read)) {
 			return wrong(*count, offset, "a packet that the machine never sends");
 		}
 		if (!next_meant(&meant)) {

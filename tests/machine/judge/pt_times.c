@@ -14,9 +14,10 @@
  *   was each timing packet from there on: the first of them is an upper bound;
  * - a timing packet was sent before it if it stands before packets that were
  *   sent before a branch in front of it was taken: the last is a lower bound.
- *   TNT bits wait in the processor and may be sent behind a later timing packet,
- *   so the packet that tells the branch itself does not count, but the one
- *   before it does; where nothing can wait (behind PSB, TIP.PGD) it does, too.
+ *   TNT bits wait in the processor, and TIPs wait for TNT bits (36.4.2.3), and
+ *   may be sent behind a later timing packet; so the packet that tells the branch
+ *   itself does not count, but the one before it does. Where nothing can wait
+ *   (behind PSB, TIP.PGD) it does, too.
  *
  * A TSC packet tells its moment. A CYC packet tells the moment of what it stands
  * before, for a TNT that of its first branch (36.3.6); without a threshold
@@ -239,6 +240,12 @@ static uint64_t lower_bound(void)
 	       used_tnt : used_tip;
 	if (marks[used].exact)
 		return marks[used].exact;
+
+	/* A TIP may have waited for the TNT in front of it. */
+	while (marks[used].type == ppt_tip && used && marks[used - 1].kind == FLOW_TIP)
+		used--;
+	if (marks[used].type == ppt_tip && used && marks[used - 1].kind == FLOW_TNT)
+		used--;
 
 	/* Up to the last moment at which nothing waited. */
 	for (i = used; i-- > 0;) {

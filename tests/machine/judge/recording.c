@@ -123,13 +123,12 @@ static void write_kernel(FILE *out)
 	char line[4096], name[256];
 	FILE *f = open_read("/proc/kallsyms");
 
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx %*c %255s", &addr, name) != 2)
-			continue;
-		if (!strcmp(name, "_stext"))
-			start = addr;
-		else if (!strcmp(name, "_etext"))
-			end = addr;
+	while (!end && fgets(line, sizeof(line), f)) {
+		/* The kernel's own symbols come first, by address. */
+		if (!start && strstr(line, " _stext\n"))
+			start = strtoull(line, NULL, 16);
+		else if (start && strstr(line, " _etext\n"))
+			end = strtoull(line, NULL, 16);
 	}
 	fclose(f);
 	write_kcore(out, start, end);
