@@ -226,6 +226,8 @@ int main(int argc, char **argv)
 		case 'f':
 			filter = optarg;
 			recording_ranges(filter);
+			/* The kernel looks at new mappings only if someone wants to be told. */
+			attr.mmap = 1;
 			break;
 		case 'j':
 			each_cpu = true;

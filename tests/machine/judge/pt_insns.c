@@ -14,7 +14,8 @@
  * overflows must be found, whole, in what was executed after the stretch before
  * it; so nothing is lost but around an OVF.
  *
- * A TraceStop must come by a branch into a range that stops the trace.
+ * A TraceStop must come by a branch into a range that stops the trace; where no
+ * filter is on, the TIP.PGD before it says so.
  *
  * -x N		turn round a branch of the Nth TNT packet first: must be found
  * -y N		change the Nth executed program counter: must be found
@@ -128,6 +129,8 @@ static bool trace_stop(void)
 	unsigned int i;
 
 	stops++;
+	if (choice->n_filter && choice->n_stop)
+		return true;
 	for (i = 0; i < choice->n_stop; i++) {
 		if (left_to >= choice->stop[i].begin && left_to <= choice->stop[i].end)
 			return true;

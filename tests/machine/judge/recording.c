@@ -121,7 +121,8 @@ static void write_kernel(FILE *out)
 {
 	uint64_t addr, size, start = 0, end = 0;
 	char line[4096], name[256];
-	FILE *f = open_read("/proc/kallsyms");
+	const char *symbols = getenv("JUDGE_KALLSYMS");
+	FILE *f = open_read(symbols ? symbols : "/proc/kallsyms");
 
 	while (!end && fgets(line, sizeof(line), f)) {
 		/* The kernel's own symbols come first, by address. */

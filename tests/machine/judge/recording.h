@@ -33,7 +33,9 @@ void recording_finish(FILE *f);
 
 /*
  * Code as it is in memory now. A program is stopped meanwhile, at its exit, so
- * that what it made or mapped at run time is there.
+ * that what it made or mapped at run time is there. The kernel's text is found by
+ * /proc/kallsyms, or by a copy of it, which JUDGE_KALLSYMS may name, since it
+ * takes seconds to read.
  */
 void recording_image(const char *prefix, pid_t pid, bool with_kernel);
 
