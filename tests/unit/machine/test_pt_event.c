@@ -67,6 +67,7 @@ static void test_cfe_without_branches(void **state)
 	event_of(PT_EVENT_INTR, 0x401010, 0x20, &handler);
 	EXPECT("02 13 01 20 3d 10 10 01	# CFE, FUP, TIP.PGD()\n");
 	event_of(PT_EVENT_INTR, handler.ip, 0x20, &handler);
+	branch(X86_IRET, 0, &kernel);
 	EXPECT("				# all in the kernel: none\n");
 	branch(X86_IRET, 0, &user);
 	EXPECT("02 13 02 00 31 00 10		# CFE IRET without IP, TIP.PGE\n");

@@ -131,11 +131,27 @@ static void test_packet_byte_count(void **state)
 	start(CTL_OS | CTL_USER | CTL_BRANCH_EN, &kernel);
 	flow.mode = X86_MODE_32;
 	pt_flow_step(&flow, NULL, &kernel);
-	taken = 0;
-	branch(X86_JMP_IND, 0, &kernel);
 	pt_encoder_flush(&flow.enc);
-	taken = (msrs.output_mask >> 32) - 3;
+	taken = msrs.output_mask >> 32;
+	branch(X86_JMP_IND, 0, &kernel);
 	EXPECT("2d 00 00\n");
+}
+
+/* A PSB+ without IP leaves the decoder without a mode. */
+static void test_mode_after_psb(void **state)
+{
+	(void)state;
+	started(CTL_USER | CTL_BRANCH_EN, &user);
+	branch(X86_FAR, 0, &kernel);
+	EXPECT("01				# TIP.PGD\n");
+	flow.enc.byte_count = 2048;
+	pt_flow_step(&flow, NULL, &kernel);
+	EXPECT(PSB CBR PSBEND);
+	branch(X86_FAR, 0, &user);
+	EXPECT("99 01 51 00 10 40 00		# MODE.Exec, TIP.PGE\n");
+	branch(X86_FAR, 0, &kernel);
+	branch(X86_FAR, 0, &user);
+	EXPECT("01 31 00 10			# now it has one\n");
 }
 
 /* 36.2.6: without BranchEn no packet about branches, but PIP, PSB, time */
@@ -332,6 +348,7 @@ int main(void)
 		cmocka_unit_test_setup(test_cr3_filter, setup),
 		cmocka_unit_test_setup(test_flush, setup),
 		cmocka_unit_test_setup(test_packet_byte_count, setup),
+		cmocka_unit_test_setup(test_mode_after_psb, setup),
 		cmocka_unit_test_setup(test_branch_disabled, setup),
 		cmocka_unit_test_setup(test_stop_and_error, setup),
 		cmocka_unit_test_setup(test_status, setup),
