@@ -167,6 +167,48 @@ static void test_trace_en(void **state)
 	}
 }
 
+/* Table 36-11: what each capability makes of a processor that has it alone */
+static void test_each_capability(void **state)
+{
+	static const struct {
+		uint32_t ebx, ecx;
+		uint64_t bits;
+	} alone[] = {
+		{ 0, 0, 0 },
+		{ 1 << 0, 0, 1ULL << 7 },			/* CR3Filter */
+		{ 1 << 1, 0, 1ULL << 1 },			/* CYCEn */
+		{ 1 << 2, 0, 0 },				/* ADDRn_CFG come with ranges */
+		{ 1 << 3, 0, 1ULL << 9 },			/* MTCEn */
+		{ 1 << 4, 0, 1ULL << 5 | 1ULL << 12 },		/* FUPonPTW, PTWEn */
+		{ 1 << 5, 0, 1ULL << 4 },			/* PwrEvtEn */
+		{ 1 << 6, 0, 1ULL << 56 },			/* InjectPsbPmiOnEnable */
+		{ 1 << 7, 0, 1ULL << 31 },			/* EventEn */
+		{ 1 << 8, 0, 1ULL << 55 },			/* DisTNT */
+		{ 0, 1 << 0, 1ULL << 8 },			/* ToPA */
+		{ 0, 1 << 1, 0 },
+		{ 0, 1 << 2, 0 },
+		{ 0, 1 << 3, 1ULL << 6 },			/* FabricEn */
+	};
+	static const struct ctl_rules named = { .model = "one capability" };
+	unsigned int bit;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+		run_script("model max\n");
+		pt_caps.ebx = alone[i].ebx;
+		pt_caps.ecx = alone[i].ecx;
+		for (bit = 1; bit < 64; bit++) {
+			if (!in_field(bit))
+				expect(&named, 1ULL << bit, (ALWAYS | alone[i].bits) >> bit & 1);
+		}
+		/* PSBFreq and CycThresh come with CYCEn, MTCFreq with MTCEn. */
+		expect(&named, 1ULL << 24, alone[i].ebx == 1 << 1);
+		expect(&named, 1ULL << 19, alone[i].ebx == 1 << 1);
+		expect(&named, 3ULL << 14, alone[i].ebx == 1 << 3);
+	}
+}
+
 static void test_every_model_has_rules(void **state)
 {
 	size_t i, j;
@@ -264,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_encodings),
 		cmocka_unit_test(test_trace_en),
+		cmocka_unit_test(test_each_capability),
 		cmocka_unit_test(test_while_tracing),
 		cmocka_unit_test(test_vmx),
 		cmocka_unit_test(test_vmx_warm_reset),

@@ -44,6 +44,14 @@ static int select_max(void **state)
 	return !pt_model_select("max");
 }
 
+/* Before any is selected; so the first test. */
+static void test_default(void **state)
+{
+	(void)state;
+	assert_string_equal(pt_model->name, "max");
+	assert_memory_equal(&pt_caps, &pt_model->caps, sizeof(pt_caps));
+}
+
 static void test_dumps(void **state)
 {
 	uint32_t i, sub, r[4];
@@ -143,6 +151,7 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_default),
 		cmocka_unit_test_setup(test_dumps, select_max),
 		cmocka_unit_test_setup(test_all_are_tested, select_max),
 		cmocka_unit_test_setup(test_no_more_subleaves, select_max),
