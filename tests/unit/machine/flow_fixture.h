@@ -108,6 +108,7 @@ static void stop(uint64_t ip)
 	msrs.ctl &= ~CTL_TRACE_EN;
 	assert_false(trace);
 	assert_false(packets);
+	assert_false(flow.packet_en);
 }
 
 /* The packets since the last time. */

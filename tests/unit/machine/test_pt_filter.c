@@ -167,6 +167,12 @@ static void test_trace_stop(void **state)
 		branch(X86_JMP_IND, 0, &in);
 		stop(in.ip);
 		EXPECT(table[i].text);
+
+		/* The next trace knows nothing of it. */
+		msrs.status = 0;
+		start(CTL, &in);
+		EXPECT(PSB CBR "02 43 00 05 00 00 00 00\n" PSBEND "99 01 31 00 10\n");
+		assert_true(pt_flow_active(&flow));
 	}
 }
 
