@@ -171,7 +171,7 @@ static void test_trace_stop(void **state)
 		/* The next trace knows nothing of it. */
 		msrs.status = 0;
 		start(CTL, &in);
-		EXPECT(PSB CBR "02 43 00 05 00 00 00 00\n" PSBEND "99 01 31 00 10\n");
+		EXPECT(PSB CBR "02 43 00 05 00 00 00 00\n" PSBEND "99 01 51 00 10 40 00\n");
 		assert_true(pt_flow_active(&flow));
 	}
 }
