@@ -20,6 +20,8 @@
 #define PAGE_OFFSET	PT_MASK(11, 0)
 #define RFLAGS_IF	PT_BIT(9)
 
+#define JUMPS_A_STEP	8
+
 enum {
 	VECTOR_NMI	= 2,
 	VECTOR_PF	= 14,
@@ -151,8 +153,9 @@ void follow_block(unsigned int index, void *udata)
 	v->trace_delta = ip - block->start;
 	v->fault_hint = false;
 
-	/* A jump that the decoder follows by itself has no packet. */
-	if (done && branch.class == X86_JMP && !v->needs && !v->filtered && v->flow.packet_en)
+	/* A jump that the decoder follows by itself has no packet, but takes time. */
+	if (done && branch.class == X86_JMP && !v->needs && !v->filtered &&
+	    v->flow.packet_en && ++v->jumps % JUMPS_A_STEP)
 		return;
 
 	take_cr3(v, &v->at);

@@ -81,6 +81,7 @@ struct vcpu {
 	struct block pending;	/* a copy, when a flush frees the original */
 	unsigned int needs;	/* PT_FLOW_NEEDS_* of this trace */
 	bool filtered;		/* it has address ranges */
+	unsigned int jumps;	/* direct ones */
 
 	bool asleep;		/* in HLT or MWAIT, and the trace was told */
 	bool fault_hint;	/* the next delivery is of an exception */
