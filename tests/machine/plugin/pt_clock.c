@@ -4,15 +4,26 @@
  */
 #include "pt_clock.h"
 
+/* n * mul / div, and rounded up; a division of 128 bits is slow. */
+static uint64_t mul_div(uint64_t n, uint64_t mul, uint64_t div, bool up)
+{
+	const uint64_t add = up ? div - 1 : 0;
+	uint64_t product;
+
+	if (__builtin_mul_overflow(n, mul, &product) || product + add < add)
+		return ((unsigned __int128)n * mul + add) / div;
+	return (product + add) / div;
+}
+
 static uint64_t tsc_to_art(const struct pt_clock *clock, uint64_t tsc)
 {
-	return (unsigned __int128)tsc * clock->art_num / clock->art_den;
+	return mul_div(tsc, clock->art_num, clock->art_den, false);
 }
 
 /* The first TSC value at which the crystal clock shows @art. */
 static uint64_t art_to_tsc(const struct pt_clock *clock, uint64_t art)
 {
-	return ((unsigned __int128)art * clock->art_den + clock->art_num - 1) / clock->art_num;
+	return mul_div(art, clock->art_den, clock->art_num, true);
 }
 
 static void set_tick(struct pt_timer *t, const struct pt_clock *clock, uint64_t tick)

@@ -29,7 +29,10 @@ enum vcpu_reg {
 	REG_COUNT,
 };
 
-/* Scoreboard: what translated code reads and writes inline. */
+/*
+ * Scoreboard: what translated code reads and writes inline. Its size keeps the
+ * processors' cache lines apart, and is one that code can shift by.
+ */
 struct vcpu_inline {
 	uint64_t active;	/* VCPU_* below: call back at the next block */
 	uint64_t pending;	/* struct block *, whose last instruction was begun */
@@ -38,7 +41,10 @@ struct vcpu_inline {
 	/* for counts alone */
 	uint64_t insns[2];	/* at CPL 0, above */
 	uint64_t begun;		/* the latest that was counted: VCPU_BEGUN_* */
+
+	uint64_t unused[10];
 };
+_Static_assert(sizeof(struct vcpu_inline) == 128, "a power of two, two cache lines");
 
 #define VCPU_BEGUN_OFFSET	PT_MASK(11, 0)	/* its address in its page */
 #define VCPU_BEGUN_USER		PT_BIT(12)
