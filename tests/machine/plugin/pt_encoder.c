@@ -14,29 +14,31 @@ enum {
 	TNT_LONG	= 47,
 };
 
-static void emit(struct pt_encoder *enc, struct pt_pkt p)
+/* Most packets are small: each is made in its place, and moved if it does not fit there. */
+static void emit(struct pt_encoder *enc, struct pt_pkt *p)
 {
 	const size_t hold = enc->config.hold ? enc->config.hold : PT_ENCODER_BUFFER;
-	uint8_t bytes[PT_PACKET_MAX] = { 0 };
+	uint8_t *const place = enc->buf + enc->len;
 
 	if (enc->closed || enc->lost)
 		return;
 
-	p.size = pt_packet_encode(&p, &enc->last_ip, bytes);
-	if (enc->len + p.size > hold)
+	p->size = pt_packet_encode(p, &enc->last_ip, place);
+	if (enc->len + p->size > hold) {
 		pt_encoder_flush(enc);
-	if (enc->closed)
-		return;
-	memcpy(enc->buf + enc->len, bytes, sizeof(bytes));
-	enc->len += p.size;
-	enc->byte_count += p.size;
-	enc->count.bytes += p.size;
+		if (enc->closed)
+			return;
+		memmove(enc->buf, place, p->size);
+	}
+	enc->len += p->size;
+	enc->byte_count += p->size;
+	enc->count.bytes += p->size;
 	enc->count.packets++;
-	enc->count.of_type[p.type]++;
+	enc->count.of_type[p->type]++;
 	if (enc->observer.packet)
-		enc->observer.packet(enc->observer.arg, &p);
+		enc->observer.packet(enc->observer.arg, p);
 }
-#define EMIT(enc, kind, ...) emit(enc, (struct pt_pkt) { .type = (kind), ##__VA_ARGS__ })
+#define EMIT(enc, kind, ...) emit(enc, &(struct pt_pkt) { .type = (kind), ##__VA_ARGS__ })
 
 /* ---- time ---- */
 
@@ -86,7 +88,7 @@ static void tsc(struct pt_encoder *enc)
 	if (!enc->config.mtc_en)
 		return;
 	pt_timer_tma(&enc->timer, &enc->clock, &tma.tma.ctc, &tma.tma.fc);
-	emit(enc, tma);
+	emit(enc, &tma);
 }
 
 static void cbr(struct pt_encoder *enc)

@@ -85,7 +85,7 @@ struct pt_encoder {
 
 	struct pt_counters count;
 	size_t len;
-	uint8_t buf[PT_ENCODER_BUFFER + PT_PACKET_MAX];	/* a packet is copied with its room */
+	uint8_t buf[PT_ENCODER_BUFFER + PT_PACKET_MAX];	/* one may begin at the last */
 };
 
 void pt_encoder_init(struct pt_encoder *enc, const struct pt_clock *clock,

@@ -59,7 +59,7 @@ static size_t ip_packet(const struct pt_pkt *p, struct pt_last_ip *last, uint8_t
 		*last = (struct pt_last_ip) { .ip = p->ip.ip, .known = true };
 	}
 	out[0] = ip_opcode[p->type] | kind << 5;
-	memcpy(out + 1, &p->ip.ip, ip_payload[kind]);
+	memcpy(out + 1, &p->ip.ip, 8);
 	return 1 + ip_payload[kind];
 }
 
