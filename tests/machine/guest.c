@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 /* As in the plugin's intercept.c */
-#define CPUID_MACHINE_SAVE	0x4d540010
-#define CPUID_MACHINE_DONE	0x4d54c0de
+#define CPUID_MACHINE_SAVE 0x4d540010
+#define CPUID_MACHINE_DONE 0x4d54c0de
 
-#define SEED_SIZE	64
+#define SEED_SIZE 64
 
 static int save(void)
 {

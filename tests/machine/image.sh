@@ -83,7 +83,7 @@ drop_image() {
 expire_images() {
 	local old part
 	while read -r old; do
-		rm -rf "$images_dir/$old" "$images_dir/$old.lock"
+		rm -rf "${images_dir:?}/$old" "$images_dir/$old.lock"
 	done < <(cd "$images_dir" && find . -mindepth 1 -maxdepth 1 -type d ! -name '*.part.*' -printf '%T@ %f\n' | sort -rn |
 		tail -n +$((images_kept + 1)) | cut -d ' ' -f 2)
 	for part in "$images_dir"/*.part.*; do
