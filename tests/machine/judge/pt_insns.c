@@ -165,6 +165,8 @@ static bool compare(uint64_t ip)
 	if (after_overflow) {
 		if (!(n_stretch & (n_stretch - 1)))
 			stretch = realloc(stretch, (n_stretch ? 2 * n_stretch : 1) * 8);
+		if (!stretch)
+			unusable("no memory");
 		stretch[n_stretch++] = ip;
 		return true;
 	}
