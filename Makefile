@@ -37,8 +37,8 @@ say	= @$(if $(V),:,printf '  %-7s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
 UNIT	:= $(filter-out tests/unit/machine/%,$(wildcard tests/unit/*/test_*.c))
 UNIT_BIN := $(UNIT:tests/unit/%.c=$(BUILD)/unit/%)
 
-# make bench, make bench machine, or make bench BENCH="machine extract"
-BENCH_AREAS := machine extract
+# make bench, make bench machine decode, or make bench BENCH="machine decode"
+BENCH_AREAS := machine switch extract decode view
 BENCH	?= $(filter $(BENCH_AREAS),$(MAKECMDGOALS))
 
 .PHONY: all help tool module install uninstall dkms-install demo check bench unit tests \

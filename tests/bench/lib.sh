@@ -67,12 +67,10 @@ figure() {
 		fi
 	done
 	value=$(median "$series")
-	if [[ $peer != - ]]; then
-		other=$(median "$peer")
-		[[ $other != 0 ]] || {
-			unmeasured "$name" "the peer is 0"
-			return
-		}
+	[[ $peer == - ]] || other=$(median "$peer")
+	if [[ $wanted == ratio* && $other == 0 ]]; then
+		unmeasured "$name" "the peer is 0"
+		return
 	fi
 	awk -v name="$area.$name" -v value="$value" -v unit="$unit" -v other="$other" -v wanted="$wanted" '
 		# Two digits behind the point, of small numbers three that count.
@@ -80,7 +78,7 @@ figure() {
 			return x == int(x) ? sprintf("%d", x) : sprintf(x < 1 && x > -1 ? "%.3g" : "%.2f", x)
 		}
 		BEGIN {
-			ratio = other == "-" ? "-" : value / other
+			ratio = other == "-" || other == 0 ? "-" : value / other
 			verdict = "-"
 			if (split(wanted, want, " ") == 3) {
 				got = want[1] == "ratio" ? ratio : value
@@ -145,6 +143,24 @@ metered() {
 	exec {in}<&-
 	wait "$run" || status=$?
 	return $status
+}
+
+# with_perf: sets perf to Linux's perf tool, which is a peer of many figures.
+with_perf() {
+	perf=$root/build/machine/perf/bin/perf
+	"$root/tests/machine/fetch" perf >"$bench_tmp/said" 2>&1
+}
+
+# recorded: has the recordings of guest/record in the folder $recordings, of which the areas that want them share one;
+# fails if there are none, with what was wrong in $bench_tmp/said.
+recorded() {
+	with_perf || return
+	recordings=${BENCH_SHARED:-$bench_tmp}/recordings
+	[[ ! -d $recordings/recording ]] || return 0
+	mkdir -p "$recordings"
+	"$root/tests/machine/run" --memory 2G --out "$recordings" -- "$bench_src/guest/record" "$perf" \
+		>"$bench_tmp/said" 2>&1 || return
+	tar -C "$recordings" -xf "$recordings/recording.tar"
 }
 
 # said: the last of what the last command printed, in a line.
