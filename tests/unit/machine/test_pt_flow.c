@@ -155,6 +155,32 @@ static void test_mode_after_psb(void **state)
 }
 
 /* 36.2.6: without BranchEn no packet about branches, but PIP, PSB, time */
+/* With MTC the clock is not read at each branch, but TSC tells the time of PSB+. */
+static void test_time_of_psb(void **state)
+{
+	const uint8_t *psb;
+	unsigned int i;
+	uint64_t at = 0;
+
+	(void)state;
+	start(CTL_USER | CTL_BRANCH_EN | CTL_TSC_EN | CTL_MTC_EN | 9ULL << 14, &user);
+	for (i = 0; i < 11; i++) {
+		pt_encode_tnt_flush(&flow.enc);
+		pt_encoder_flush(&flow.enc);
+		psb = memory + REGION + (msrs.output_mask >> 32);
+		flow.enc.byte_count = flow.enc.config.psb_period;
+		now += 7;
+		branch(X86_JMP_IND, 0, &user);
+		pt_encode_tnt_flush(&flow.enc);
+		pt_encoder_flush(&flow.enc);
+		while (memcmp(psb, "\x02\x82\x02\x82", 4))
+			psb++;
+		assert_int_equal(psb[16], 0x19);
+		memcpy(&at, psb + 17, 7);
+		assert_int_equal(at, now);
+	}
+}
+
 static void test_branch_disabled(void **state)
 {
 	(void)state;
@@ -349,6 +375,7 @@ int main(void)
 		cmocka_unit_test_setup(test_flush, setup),
 		cmocka_unit_test_setup(test_packet_byte_count, setup),
 		cmocka_unit_test_setup(test_mode_after_psb, setup),
+		cmocka_unit_test_setup(test_time_of_psb, setup),
 		cmocka_unit_test_setup(test_branch_disabled, setup),
 		cmocka_unit_test_setup(test_stop_and_error, setup),
 		cmocka_unit_test_setup(test_status, setup),
