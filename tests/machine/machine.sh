@@ -6,12 +6,16 @@
 # A machine that is booted and one that comes out of an image must be made of the same devices in the same order, or
 # the image does not fit; that is why all of them are named here.
 
-qemu_pid=
-sleeper_pid=
-daemon_pids=()
-relay_pids=()
-devices=()
-sockets=()
+# no_machine: none is there yet, or any more.
+no_machine() {
+	qemu_pid=
+	sleeper_pid=
+	daemon_pids=()
+	relay_pids=()
+	devices=()
+	sockets=()
+}
+no_machine
 
 # What the guest's kernel is told: to say warnings and worse on the console; to end the machine on a panic, and to panic
 # on an oops; to leave out two seconds of testing its own ciphers, and a watchdog that a busy host would set off; and to
@@ -113,10 +117,5 @@ kill_machine() {
 		kill -KILL "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	done
-	qemu_pid=
-	sleeper_pid=
-	daemon_pids=()
-	relay_pids=()
-	devices=()
-	sockets=()
+	no_machine
 }

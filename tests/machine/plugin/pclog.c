@@ -3,6 +3,7 @@
  * The log of executed program counters.
  */
 #include "pclog.h"
+#include "cpu_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,15 +54,10 @@ static void put_marker(struct pclog *log, enum pclog_marker kind)
 struct pclog *pclog_open(const char *prefix, unsigned int index)
 {
 	struct pclog *log = calloc(1, sizeof(*log));
-	char path[4096];
 
-	snprintf(path, sizeof(path), "%s.%u", prefix, index);
-	if (log)
-		log->file = fopen(path, "wb");
-	if (!log || !log->file) {
-		fprintf(stderr, "ptemu: cannot write %s\n", path);
-		exit(1);
-	}
+	if (!log)
+		abort();
+	log->file = cpu_file_create(prefix, index);
 	setvbuf(log->file, NULL, _IONBF, 0);
 	return log;
 }

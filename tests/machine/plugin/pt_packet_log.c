@@ -3,8 +3,8 @@
  * The log of packets.
  */
 #include "pt_packet_log.h"
+#include "cpu_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct pt_packet_log {
@@ -35,15 +35,10 @@ static void put_record(struct pt_packet_log *log, unsigned int kind, unsigned in
 struct pt_packet_log *pt_packet_log_open(const char *prefix, unsigned int index)
 {
 	struct pt_packet_log *log = calloc(1, sizeof(*log));
-	char path[4096];
 
-	snprintf(path, sizeof(path), "%s.%u", prefix, index);
-	if (log)
-		log->file = fopen(path, "wb");
-	if (!log || !log->file) {
-		fprintf(stderr, "ptemu: cannot write %s\n", path);
-		exit(1);
-	}
+	if (!log)
+		abort();
+	log->file = cpu_file_create(prefix, index);
 	return log;
 }
 
