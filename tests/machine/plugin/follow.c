@@ -118,6 +118,28 @@ static uint64_t address(const struct vcpu *v, const struct block *done,
 	return reg_read(REG_RIP);
 }
 
+/* The most frequent case: a conditional branch within one context, whose outcome is seen. */
+static bool quick_branch(struct vcpu *v, const struct block *block)
+{
+	const struct block *done = (const void *)v->shared->pending;
+	bool taken;
+	uint64_t ip;
+
+	if (!done || !done->distinct || done->branch.class != X86_COND || !v->at_known ||
+	    block->cpl != v->at.cpl || block->mode != v->at.mode)
+		return false;
+	taken = !same_offset(block->start, done->branch.next);
+	ip = (taken ? done->branch.target : done->branch.next) + v->trace_delta;
+	if (!same_offset(block->start, ip) || !pt_flow_quick(&v->flow, taken))
+		return false;
+
+	v->shared->pending = 0;
+	v->at.ip = ip;
+	v->trace_delta = ip - block->start;
+	v->fault_hint = false;
+	return true;
+}
+
 void follow_block(unsigned int index, void *udata)
 {
 	struct vcpu *v = vcpu_get(index);
@@ -125,6 +147,8 @@ void follow_block(unsigned int index, void *udata)
 	struct pt_branch branch;
 	uint64_t ip;
 
+	if (v->shared->active == VCPU_TRACING && quick_branch(v, block))
+		return;
 	if (v->shared->active & VCPU_AMEND)
 		intercept_amend(v);
 	if (!(v->shared->active & VCPU_TRACING))

@@ -120,6 +120,17 @@ static inline bool pt_encode_psb_due(const struct pt_encoder *enc)
 void pt_encode_resume(struct pt_encoder *enc);
 
 void pt_encode_tnt(struct pt_encoder *enc, bool taken);
+
+/* The same if the bit joins others and completes no packet; else false. */
+static inline bool pt_encode_tnt_join(struct pt_encoder *enc, bool taken)
+{
+	if (!enc->tnt_bits || enc->tnt_bits >= 5)
+		return false;
+	enc->tnt = enc->tnt << 1 | taken;
+	enc->tnt_bits++;
+	return true;
+}
+
 void pt_encode_tip(struct pt_encoder *enc, uint64_t ip);
 void pt_encode_tip_pge(struct pt_encoder *enc, uint64_t ip);
 void pt_encode_tip_pgd(struct pt_encoder *enc);			/* IP suppressed */

@@ -99,6 +99,7 @@ static void overflow_end(struct pt_flow *flow, const struct pt_where *at)
 /* To be called before the packets of each event. */
 void pt_flow_begin(struct pt_flow *flow)
 {
+	flow->quick = false;
 	pt_encode_time(&flow->enc);
 	if (!flow->enc.lost)
 		overflow_check(flow);
@@ -260,9 +261,6 @@ void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch,
 	pt_flow_end(flow);
 }
 
-/* Without CYC a time is told to no branch: MTCs may come some branches late. */
-#define STEPS_A_CLOCK	8
-
 /* A branch in a simple trace that leaves all but its own packets as they are. */
 static bool simple_step(struct pt_flow *flow, const struct pt_branch *branch,
 			const struct pt_where *at)
@@ -272,12 +270,13 @@ static bool simple_step(struct pt_flow *flow, const struct pt_branch *branch,
 	    at->cpl != flow->cpl || !flow->mode_known || at->mode != flow->mode ||
 	    (branch && branch->class == X86_HALT))
 		return false;
-	if (flow->enc.config.cyc_en || !(flow->steps++ % STEPS_A_CLOCK))
+	if (flow->enc.config.cyc_en || !(flow->steps++ % PT_FLOW_CLOCK_STEPS))
 		pt_encode_time(&flow->enc);
 	if (branch)
 		branch_packets(flow, branch, at, true);
 	if (flow->enc.closed)
 		pt_flow_end(flow);
+	flow->quick = flow->packet_en && !flow->enc.config.cyc_en && !flow->enc.config.tnt_off;
 	return true;
 }
 
@@ -351,6 +350,7 @@ void pt_flow_start(struct pt_flow *flow, const struct pt_where *at, uint64_t cr3
 
 	flow->cr3 = cr3;
 	flow->packet_en = false;
+	flow->quick = false;
 	flow->mode_known = false;
 	flow->filter_en = pt_filter_all_ips(flow->msrs);
 	flow->asleep = false;

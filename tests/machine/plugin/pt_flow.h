@@ -95,6 +95,7 @@ struct pt_flow {
 
 	/* Branches need no look at ranges and events. */
 	bool simple;
+	bool quick;		/* nor anything else, since the last simple step */
 	uint8_t cpl;		/* for which context_en holds */
 	unsigned int steps;
 
@@ -133,6 +134,9 @@ void pt_flow_stop(struct pt_flow *flow, uint64_t ip);
 #define PT_FLOW_NEEDS_PTW	2U	/* PTWRITE */
 unsigned int pt_flow_needs(const struct pt_flow *flow);
 
+/* Without CYC a time is told to no branch: MTCs may come so many branches late. */
+#define PT_FLOW_CLOCK_STEPS	8
+
 /*
  * Execution has come to @at without an event, by @branch if that is not NULL.
  * pt_flow_step() may insert a PSB, so the instruction at @at must be the next
@@ -142,6 +146,16 @@ void pt_flow_arrive(struct pt_flow *flow, const struct pt_branch *branch,
 		    const struct pt_where *at);
 void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch,
 		  const struct pt_where *at);
+
+/*
+ * The same for a conditional branch within one privilege level and code size, if
+ * it is a bit that joins others. False if it is not, and nothing has been done.
+ */
+static inline bool pt_flow_quick(struct pt_flow *flow, bool taken)
+{
+	return flow->quick && flow->steps % PT_FLOW_CLOCK_STEPS &&
+	       pt_encode_tnt_join(&flow->enc, taken) && ++flow->steps;
+}
 
 /* @ev goes to @to; NULL: nowhere yet (INIT that waits for a SIPI, shutdown). */
 void pt_flow_event(struct pt_flow *flow, const struct pt_event *ev, const struct pt_where *to);

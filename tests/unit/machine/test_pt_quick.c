@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pt_flow_quick() is pt_flow_step() made short: the bytes must be the same, and it
+ * must leave alone what it cannot do.
+ */
+#include "annotated.h"
+#include "pt_fault.h"
+#include "pt_flow.h"
+#include "pt_model.h"
+
+struct machine {
+	struct pt_msrs msrs;
+	struct pt_output output;
+	struct pt_flow flow;
+	uint64_t now;
+	uint8_t memory[1 << 20];
+	unsigned int quick;
+};
+
+static struct machine with, without;
+
+static uint64_t tsc(void *arg)
+{
+	return ((struct machine *)arg)->now;
+}
+
+static int mem_read(void *arg, uint64_t pa, void *buf, size_t len)
+{
+	memcpy(buf, ((struct machine *)arg)->memory + pa, len);
+	return 0;
+}
+
+static int mem_write(void *arg, uint64_t pa, const void *buf, size_t len)
+{
+	memcpy(((struct machine *)arg)->memory + pa, buf, len);
+	return 0;
+}
+
+static void nothing(void *arg, bool on)
+{
+	(void)arg, (void)on;
+}
+
+static void pmi(void *arg)
+{
+	(void)arg;
+}
+
+static void start(struct machine *m, uint64_t ctl)
+{
+	const struct pt_memory mem = {
+		.read = mem_read, .write = mem_write, .pmi = pmi, .arg = m,
+	};
+	const struct pt_clock clock = {
+		.tsc = tsc, .arg = m, .art_num = 2, .art_den = 204, .cbr = 26,
+	};
+	const struct pt_observer observer = { .trace = nothing, .packets = nothing };
+	const struct pt_where at = { .ip = 0x401000, .cpl = 3, .mode = X86_MODE_64 };
+
+	memset(m, 0, sizeof(*m));
+	pt_msr_reset(&m->msrs);
+	pt_output_init(&m->output, &m->msrs, &pt_caps, &mem);
+	pt_flow_init(&m->flow, &m->msrs, &m->output, &clock, &observer);
+	m->msrs.output_mask = 0xfffff;
+	m->msrs.ctl = CTL_TRACE_EN | CTL_USER | CTL_BRANCH_EN | CTL_TSC_EN | ctl;
+	pt_flow_start(&m->flow, &at, 0x1000);
+}
+
+static void branch(struct machine *m, enum x86_class class, bool taken, bool quick)
+{
+	const struct pt_branch b = {
+		.ip = 0x401010, .next = 0x401012, .target = 0x401000, .class = class,
+	};
+	const struct pt_where at = {
+		.ip = taken ? 0x401000 : 0x401012, .cpl = 3, .mode = X86_MODE_64,
+	};
+
+	if (quick && class == X86_COND && pt_flow_quick(&m->flow, taken))
+		m->quick++;
+	else
+		pt_flow_step(&m->flow, &b, &at);
+}
+
+/* The same 200,000 branches in both, of the classes that programs have most. */
+static void run(uint64_t ctl)
+{
+	static const enum x86_class classes[] = {
+		X86_COND, X86_COND, X86_COND, X86_COND, X86_CALL, X86_RET, X86_JMP_IND,
+		X86_COND,
+	};
+	uint64_t random = 1;
+	unsigned int i;
+
+	start(&with, ctl);
+	start(&without, ctl);
+	for (i = 0; i < 200000; i++) {
+		enum x86_class class;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		class = classes[random >> 61];
+		with.now += random >> 56 & 63;
+		without.now = with.now;
+		branch(&with, class, random >> 40 & 1, true);
+		branch(&without, class, random >> 40 & 1, false);
+	}
+	pt_flow_stop(&with.flow, 0x401000);
+	pt_flow_stop(&without.flow, 0x401000);
+	assert_memory_equal(with.memory, without.memory, sizeof(with.memory));
+	assert_true(with.msrs.output_mask == without.msrs.output_mask);
+	assert_true(with.msrs.output_mask >> 32 > 10000);
+}
+
+static void test_same(void **state)
+{
+	(void)state;
+	run(0);
+	/* Of the bits between the first of a packet and the last, all but one in eight. */
+	assert_true(with.quick > 30000);
+}
+
+static void test_same_mtc(void **state)
+{
+	(void)state;
+	run(CTL_MTC_EN | 3ULL << 14);
+	assert_true(with.quick > 30000);
+}
+
+/* Each branch has its time, or its own packet, or none. */
+static void test_never(void **state)
+{
+	(void)state;
+	run(CTL_CYC_EN);
+	assert_int_equal(with.quick, 0);
+	run(CTL_DIS_TNT);
+	assert_int_equal(with.quick, 0);
+	run(CTL_EVENT_EN);
+	assert_int_equal(with.quick, 0);
+	pt_faults.n[PT_FAULT_OVERFLOW] = 1000;
+	run(0);
+	assert_int_equal(with.quick, 0);
+	pt_faults.n[PT_FAULT_OVERFLOW] = 0;
+}
+
+/* The handler is in another context; and in this one again a full step comes first. */
+static void test_event(void **state)
+{
+	const struct pt_event ev = { .kind = PT_EVENT_INTR, .from = 0x401000 };
+	const struct pt_where kernel = { .ip = 0xffffffff81000000, .mode = X86_MODE_64 };
+
+	(void)state;
+	start(&with, 0);
+	branch(&with, X86_COND, true, true);
+	branch(&with, X86_COND, true, true);
+	assert_int_equal(with.quick, 1);
+	pt_flow_event(&with.flow, &ev, &kernel);
+	assert_false(pt_flow_quick(&with.flow, true));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_same_mtc),
+		cmocka_unit_test(test_never),
+		cmocka_unit_test(test_event),
+	};
+
+	return cmocka_run_group_tests_name("pt_quick", tests, NULL, NULL);
+}
