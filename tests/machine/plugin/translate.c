@@ -20,12 +20,16 @@
 #define RESET_VECTOR	0xfffffff0ULL
 
 #define ARENA_CHUNK	65536
+#define CACHE_LINE	64
 
 struct chunk {
 	struct chunk *next;
 	size_t used;
-	_Alignas(16) uint8_t data[ARENA_CHUNK];
+	_Alignas(CACHE_LINE) uint8_t data[ARENA_CHUNK];
 };
+
+/* Watched code looks at one for each block that it runs. */
+_Static_assert(sizeof(struct block) <= CACHE_LINE, "one cache line");
 
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct chunk *arena;
@@ -36,10 +40,10 @@ static void *arena_alloc(size_t size)
 {
 	void *p;
 
-	size = (size + 15) & ~(size_t)15;
+	size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
 	pthread_mutex_lock(&arena_lock);
 	if (!arena || arena->used + size > ARENA_CHUNK) {
-		struct chunk *chunk = malloc(sizeof(*chunk));
+		struct chunk *chunk = aligned_alloc(CACHE_LINE, sizeof(*chunk));
 
 		if (!chunk)
 			abort();
