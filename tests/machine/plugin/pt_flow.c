@@ -295,6 +295,8 @@ void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch,
 	if (flow->enc.lost && !flow->overflow_steps--)
 		overflow_end(flow, at);
 	if (!flow->enc.lost && pt_encode_psb_due(&flow->enc)) {
+		/* Its TSC tells this moment, and a simple step may not have looked. */
+		pt_encode_time(&flow->enc);
 		psb(flow, at);
 		pt_flow_end(flow);
 	}

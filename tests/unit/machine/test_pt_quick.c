@@ -41,6 +41,13 @@ static void nothing(void *arg, bool on)
 	(void)arg, (void)on;
 }
 
+/* A TSC packet tells its moment, however long ago the clock was last looked at. */
+static void see_packet(void *arg, const struct pt_pkt *p)
+{
+	if (p->type == PT_TSC)
+		assert_int_equal(p->tsc, ((struct machine *)arg)->now);
+}
+
 static void pmi(void *arg)
 {
 	(void)arg;
@@ -54,7 +61,9 @@ static void start(struct machine *m, uint64_t ctl)
 	const struct pt_clock clock = {
 		.tsc = tsc, .arg = m, .art_num = 2, .art_den = 204, .cbr = 26,
 	};
-	const struct pt_observer observer = { .trace = nothing, .packets = nothing };
+	const struct pt_observer observer = {
+		.trace = nothing, .packets = nothing, .packet = see_packet, .arg = m,
+	};
 	const struct pt_where at = { .ip = 0x401000, .cpl = 3, .mode = X86_MODE_64 };
 
 	memset(m, 0, sizeof(*m));
