@@ -11,19 +11,19 @@
 
 images_dir=$machine_dir/images
 # More are removed, the longest unused first; each takes about 100 MB.
-images_kept=12
+images_kept=20
 # A boot that takes longer is given up (seconds).
 image_patience=300
 
 image=
 
 # lasting_arguments: the plugin's arguments that a machine bears marks of which has only booted; not those that say what
-# to write, or what is to go wrong with a trace. Sets the array lasting.
+# to write or how to trace, nor the model that it is anyway. Sets the array lasting.
 lasting_arguments() {
 	local argument
 	lasting=()
 	for argument in "${plugin_args[@]}"; do
-		[[ $argument =~ ^(pclog|packets|stats|log|count|fault)= ]] || lasting+=("$argument")
+		[[ $argument =~ ^((pclog|packets|stats|log|count|fault|tnt|tips)=|model=max$) ]] || lasting+=("$argument")
 	done
 }
 
@@ -79,13 +79,15 @@ drop_image() {
 	image=
 }
 
-# expire_images: removes the images longest unused, and what runs that were killed have left half-made.
+# expire_images: removes the images longest unused, what runs that were killed have left half-made, and locks that nobody
+# has asked for in a day.
 expire_images() {
 	local old part
 	while read -r old; do
-		rm -rf "${images_dir:?}/$old" "$images_dir/$old.lock"
+		rm -rf "${images_dir:?}/$old"
 	done < <(cd "$images_dir" && find . -mindepth 1 -maxdepth 1 -type d ! -name '*.part.*' -printf '%T@ %f\n' | sort -rn |
 		tail -n +$((images_kept + 1)) | cut -d ' ' -f 2)
+	find "$images_dir" -maxdepth 1 -name '*.lock' -mmin +1440 -delete
 	for part in "$images_dir"/*.part.*; do
 		kill -0 "${part##*.}" 2>/dev/null || rm -rf "$part"
 	done
