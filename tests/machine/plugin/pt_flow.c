@@ -287,8 +287,6 @@ void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch,
 		pt_flow_arrive(flow, branch, at);
 	else if (!pt_encode_psb_due(&flow->enc))
 		return;
-	else
-		pt_encode_time(&flow->enc);	/* for the TSC in PSB+ */
 
 	if (!pt_flow_active(flow))
 		return;
