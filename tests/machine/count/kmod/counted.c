@@ -24,21 +24,32 @@
 static unsigned long loops = 1000;
 module_param(loops, ulong, 0444);
 
+/* The kernel's own have other names on other kernels. */
+static u64 read_msr(u32 msr)
+{
+	u32 lo, hi;
+
+	asm volatile("rdmsr" : "=a"(lo), "=d"(hi) : "c"(msr));
+	return lo | (u64)hi << 32;
+}
+
+static void write_msr(u32 msr, u64 val)
+{
+	asm volatile("wrmsr" : : "c"(msr), "a"((u32)val), "d"((u32)(val >> 32)) : "memory");
+}
+
 /* Three writes of OUTPUT_BASE, one of OUTPUT_MASK, two reads of STATUS, one of CTL. */
 static void counted_msrs(u64 base)
 {
-	u64 value;
-
 	mark(MARK_BEGIN, LABEL_MSRS);
-	wrmsrl(OUTPUT_BASE, 0);
-	wrmsrl(OUTPUT_BASE, base);
-	rdmsrl(STATUS, value);
-	wrmsrl(OUTPUT_MASK, PAGE_SIZE - 1);
-	rdmsrl(STATUS, value);
-	wrmsrl(OUTPUT_BASE, base);
-	rdmsrl(CTL, value);
+	write_msr(OUTPUT_BASE, 0);
+	write_msr(OUTPUT_BASE, base);
+	read_msr(STATUS);
+	write_msr(OUTPUT_MASK, PAGE_SIZE - 1);
+	read_msr(STATUS);
+	write_msr(OUTPUT_BASE, base);
+	read_msr(CTL);
 	mark(MARK_END, LABEL_MSRS);
-	(void)value;
 }
 
 /*
@@ -104,8 +115,8 @@ static int __init counted_init(void)
 	counted_msrs(__pa(page));
 	counted_off(loops);
 	counted_nothing();
-	wrmsrl(OUTPUT_BASE, 0);
-	wrmsrl(OUTPUT_MASK, 0);
+	write_msr(OUTPUT_BASE, 0);
+	write_msr(OUTPUT_MASK, 0);
 	local_irq_restore(flags);
 	free_page(page);
 	return 0;
