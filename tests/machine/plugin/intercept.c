@@ -9,7 +9,6 @@
 #include "saved.h"
 #include "watch.h"
 
-
 #define CTL_ADDR_CFGS	PT_MASK(47, 32)
 #define CR4_TSD		PT_BIT(2)
 
