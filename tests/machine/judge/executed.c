@@ -151,6 +151,7 @@ bool executed_next(struct executed_pos *pos, uint64_t *ip)
 				*ip = pos->last;
 				return true;
 			}
+			pos->skipped++;
 		}
 	}
 	return false;

@@ -39,6 +39,7 @@ struct executed_pos {
 	const uint8_t *at;
 	uint64_t last;
 	uint64_t stopped;		/* the session that TraceStop ended */
+	uint64_t skipped;		/* how often the address ranges left something out */
 };
 
 /* Finds the windows of log @cpu. Returns NULL, or what is wrong with the file. */

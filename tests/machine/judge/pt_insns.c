@@ -80,6 +80,7 @@ static void show_executed(struct executed_pos pos)
 /* Whether the stretch is what was executed from @pos on, and no more if @last. */
 static bool stretch_is_at(struct executed_pos *pos, bool last)
 {
+	struct executed_pos end;
 	uint64_t ip;
 	size_t i;
 
@@ -87,8 +88,8 @@ static bool stretch_is_at(struct executed_pos *pos, bool last)
 		if (!next_executed(pos, &ip) || ip != stretch[i])
 			return false;
 	}
-	return !last || !next_executed(&(struct executed_pos) { pos->window, pos->at, pos->last,
-								pos->stopped }, &ip);
+	end = *pos;
+	return !last || !next_executed(&end, &ip);
 }
 
 static bool find_stretch(bool last)
