@@ -192,3 +192,30 @@ ip:
 	}
 	return status;
 }
+
+bool decode_ip(uint64_t *last, uint64_t payload, uint64_t ip_bytes)
+{
+	switch (ip_bytes) {
+	case 0:
+		return false;
+	case 1:
+		*last = (*last & ~0ULL << 16) | payload;
+		return true;
+	case 2:
+		*last = (*last & ~0ULL << 32) | payload;
+		return true;
+	case 3:
+		*last = (int64_t)(payload << 16) >> 16;
+		return true;
+	case 4:
+		*last = (*last & ~0ULL << 48) | payload;
+		return true;
+	case 6:
+		*last = payload;
+		return true;
+	default:
+		/* Reserved: no IP that is expected. */
+		*last = ~0ULL;
+		return true;
+	}
+}

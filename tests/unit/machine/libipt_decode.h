@@ -6,6 +6,7 @@
 #ifndef LIBIPT_DECODE_H
 #define LIBIPT_DECODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,5 +41,11 @@ size_t decode_insns(const struct decode_config *c, uint64_t *ips, size_t max, ch
  */
 int decode_packet(const struct decode_config *c, size_t offset, unsigned int *kind,
 		  uint64_t values[3]);
+
+/*
+ * The IP of a packet with this payload and IPBytes, by SDM table 36-18, into
+ * *@last, which is the one before; false if it is suppressed.
+ */
+bool decode_ip(uint64_t *last, uint64_t payload, uint64_t ip_bytes);
 
 #endif

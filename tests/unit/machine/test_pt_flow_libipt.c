@@ -459,7 +459,6 @@ static struct decode_config trace_config(void)
 
 static void check_packets(const struct decode_config *c)
 {
-	static const uint8_t bits[] = { 0, 16, 32, 48, 48, 0, 64 };
 	uint64_t last_ip = 0;
 	size_t offset = 0, i;
 
@@ -475,17 +474,8 @@ static void check_packets(const struct decode_config *c)
 			last_ip = 0;
 		if (kind == PT_TIP || kind == PT_TIP_PGE || kind == PT_TIP_PGD ||
 		    kind == PT_FUP) {
-			const unsigned int ipc = got[1];
-
-			assert_true(ipc == 0 || ipc < sizeof(bits));
-			if (ipc == 3)
-				last_ip = (int64_t)(got[0] << 16) >> 16;
-			else if (ipc == 6)
-				last_ip = got[0];
-			else if (ipc)
-				last_ip = (last_ip & ~0ULL << bits[ipc]) | got[0];
-			got[0] = ipc ? last_ip : 0;
-			got[1] = !ipc;
+			got[1] = !decode_ip(&last_ip, got[0], got[1]);
+			got[0] = got[1] ? 0 : last_ip;
 		}
 		assert_memory_equal(got, want, sizeof(got));
 		offset += size;
