@@ -50,7 +50,7 @@ static uint64_t relative(const uint8_t *bytes, size_t len, uint64_t ip, size_t s
 	return mode == X86_MODE_64 ? target : target & 0xffffffff;
 }
 
-static enum x86_class classify_0f(const uint8_t *op, size_t len, bool rep)
+static enum x86_class classify_0f(const uint8_t *op, size_t len, bool f3_alone)
 {
 	switch (op[0]) {
 	case 0x01:
@@ -79,8 +79,8 @@ static enum x86_class classify_0f(const uint8_t *op, size_t len, bool rep)
 		return X86_RDPMC;
 	case 0xa2:
 		return X86_CPUID;
-	case 0xae:				/* F3 0F AE /4 */
-		return rep && len >= 2 && (op[1] >> 3 & 7) == 4 ? X86_PTWRITE : X86_OTHER;
+	case 0xae:				/* F3 0F AE /4; #UD with 66H or LOCK */
+		return f3_alone && len >= 2 && (op[1] >> 3 & 7) == 4 ? X86_PTWRITE : X86_OTHER;
 	default:
 		return (op[0] & 0xf0) == 0x80 ? X86_COND : X86_OTHER;
 	}
@@ -104,7 +104,7 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 		  struct x86_insn *insn)
 {
 	const bool long_mode = mode == X86_MODE_64;
-	bool opsize = false, rep = false, repe = false;
+	bool opsize = false, lock = false, rep = false, repe = false;
 	size_t n = 0, disp = 0;
 	uint8_t op;
 
@@ -113,6 +113,7 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 	while (n < len && (is_legacy_prefix(bytes[n]) ||
 			   (long_mode && (bytes[n] & 0xf0) == 0x40))) {
 		opsize |= bytes[n] == 0x66;
+		lock |= bytes[n] == 0xf0;
 		rep |= bytes[n] == 0xf2 || bytes[n] == 0xf3;
 		/* Of F2H and F3H the last counts where it selects an opcode. */
 		if (bytes[n] == 0xf2 || bytes[n] == 0xf3)
@@ -174,7 +175,8 @@ void x86_classify(const uint8_t *bytes, size_t len, uint64_t ip, enum x86_mode m
 		break;
 	case 0x0f:
 		if (n < len)
-			insn->class = classify_0f(bytes + n, len - n, repe);
+			insn->class = classify_0f(bytes + n, len - n,
+						   repe && !opsize && !lock);
 		break;
 	}
 

@@ -72,6 +72,8 @@ static const struct {
 	{ "f3 49 0f ae 24 24	# ptwriteq (%r12)", M64, X86_PTWRITE, 0 },
 	{ "64 f3 0f ae 20		# ptwritel %fs:(%rax)", M64, X86_PTWRITE, 0 },
 	{ "0f ae 20		# xsave (%rax)", M64, X86_OTHER, 0 },
+	{ "66 f3 0f ae e0	# 66H: #UD", M64, X86_OTHER, 0 },
+	{ "f0 f3 0f ae 20	# LOCK: #UD", M64, X86_OTHER, 0 },
 	{ "f3 f2 0f ae e0		# F2H counts: umwait's line, /4", M64, X86_OTHER, 0 },
 	{ "f3 0f ae d0		# wrfsbase %eax", M64, X86_OTHER, 0 },
 	{ "0f 22 d8		# mov %rax, %cr3", M64, X86_MOV_CR3, 0 },
