@@ -10,6 +10,8 @@
  * off the stack, compressed or not. libipt 2.0.5 leaves it there if the return
  * was not compressed, and goes astray: with return compression, leave it out.
  */
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -58,6 +61,7 @@ static void on_alarm(int sig)
 static noinline void faults(void)
 {
 	asm volatile("int3");
+	asm volatile(".byte 0xf1");		/* INT1: its #DB is a trap, its FUP its own address */
 	asm volatile("ud2");
 	asm volatile("push %%rbx; lea 1f(%%rip), %%rbx; mov $8, %%eax; jmp *%%rax; 1: pop %%rbx"
 		     ::: "rax", "memory");
@@ -76,6 +80,67 @@ static noinline void single_step(void)
 	asm volatile("mov $3, %%ecx; pushf; orl $0x100, (%%rsp); popf\n"
 		     "1: nop; call 2f; loop 1b; jmp 3f; 2: ret; 3: nop; nop; nop; nop; nop"
 		     ::: "rcx", "memory", "cc");
+	/* branches to themselves, which complete before the trap */
+	asm volatile("mov $4, %%ecx; pushf; orl $0x100, (%%rsp); popf\n"
+		     "1: loop 1b; nop; nop; nop; nop; nop" ::: "rcx", "memory", "cc");
+	asm volatile("mov %%rsp, %%rdx; lea 2f(%%rip), %%rax; push %%rax\n"
+		     "lea 1f(%%rip), %%rax; push %%rax; push %%rax; push %%rax\n"
+		     "pushf; orl $0x100, (%%rsp); popf; 1: ret; 2: nop; nop; nop; nop; nop\n"
+		     "mov %%rdx, %%rsp" ::: "rax", "rdx", "memory", "cc");
+}
+
+/* At @addr, for this thread; close() takes it away. */
+static int breakpoint(unsigned int type, const void *addr)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.bp_type = type,
+		.bp_addr = (uintptr_t)addr,
+		.bp_len = HW_BREAKPOINT_LEN_8,
+		.exclude_kernel = 1,
+		.sample_period = 1,
+	};
+	const int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+
+	if (fd < 0) {
+		perror("nasty: no breakpoint");
+		exit(1);
+	}
+	return fd;
+}
+
+static noinline void nothing(void)
+{
+	asm volatile("");
+}
+
+/*
+ * #DB after branches that use a stack or a pointer with a data breakpoint, and
+ * before a branch to itself with one for its execution.
+ */
+static noinline void breakpoints(void)
+{
+	static uint64_t stack[64], *const top = &stack[50];
+	extern const char nasty_loop[];
+	static void *pointer;
+	long n = 4;
+	int fd;
+
+	fd = breakpoint(HW_BREAKPOINT_RW, &top[-1]);
+	asm volatile("mov %%rsp, %%r12; mov %0, %%rsp; call *%1; mov %1, %%rax; push $0; pop %%rcx\n"
+		     "call 1f; jmp 2f; 1: ret; 2: call *%%rax; mov %%r12, %%rsp"
+		     :: "r"(top), "r"(nothing) : "rax", "rcx", "r12", "memory");
+	close(fd);
+	pointer = nothing;
+	fd = breakpoint(HW_BREAKPOINT_RW, &pointer);
+	asm volatile("call *%0; lea 1f(%%rip), %%rax; mov %%rax, %0; jmp *%0; ud2; 1:"
+		     : "+m"(pointer) :: "rax", "memory");
+	close(fd);
+	fd = breakpoint(HW_BREAKPOINT_X, nasty_loop);
+	asm volatile("nasty_loop: loop nasty_loop" : "+c"(n));
+	nothing();
+	close(fd);
 }
 
 /* String instructions that fault in the middle and again on the next page. */
@@ -205,6 +270,7 @@ int main(int argc, char **argv)
 		arm();
 		faults();
 		single_step();
+		breakpoints();
 		strings();
 		loops();
 		if (with_retpoline)

@@ -13,6 +13,8 @@
  *   may be stale: no more than a hint that the next delivery is a fault.
  *   SYSCALL, SYSRET and IRET fire none.
  * - Privilege level and code size are constant within a block.
+ * - An instruction that hits a data breakpoint, or writes into its own block, is
+ *   abandoned and begun again, alone in a block. The #DB follows as a trap.
  */
 #include "follow.h"
 #include "intercept.h"
@@ -23,6 +25,7 @@
 #define JUMPS_A_STEP	8
 
 enum {
+	VECTOR_DB	= 1,
 	VECTOR_NMI	= 2,
 	VECTOR_PF	= 14,
 };
@@ -140,6 +143,51 @@ static bool quick_branch(struct vcpu *v, const struct block *block)
 	return true;
 }
 
+/* Is the operand of the indirect near branch at @ip in memory? */
+static bool through_memory(uint64_t ip)
+{
+	uint8_t byte = 0;
+
+	while (virt_read(ip, &byte, 1) && byte != 0xff)
+		ip++;
+	return !virt_read(ip + 1, &byte, 1) || byte < 0xc0;
+}
+
+/*
+ * @branch was begun, and execution is at its own address: did QEMU begin it again,
+ * or has it come back to itself? What it did to the stack tells.
+ */
+static bool begun_again(const struct pt_branch *branch, uint8_t mode)
+{
+	const unsigned int size = mode == X86_MODE_64 ? 8 : 4;
+	const uint64_t rsp = reg_read(REG_RSP);
+	uint64_t slot = 0;
+
+	switch (branch->class) {
+	case X86_CALL:
+	case X86_CALL_IND:
+		return !virt_read(rsp, &slot, size) || slot != branch->next;
+	case X86_RET:
+		return !virt_read(rsp - size, &slot, size) || slot != branch->ip;
+	case X86_JMP_IND:
+		return through_memory(branch->ip);
+	default:
+		return x86_is_far(branch->class);
+	}
+}
+
+/* The branch of @done, which may be the one that is about to be executed. */
+static bool abandoned(const struct vcpu *v, const struct block *done, const struct block *block)
+{
+	const uint64_t ip = done->branch.ip + v->trace_delta;
+	struct pt_branch branch;
+
+	if (!v->at_known || !same_offset(block->start, ip) || reg_read(REG_RIP) != ip)
+		return false;
+	branch = real_branch(v, done);
+	return begun_again(&branch, v->at.mode);
+}
+
 void follow_block(unsigned int index, void *udata)
 {
 	struct vcpu *v = vcpu_get(index);
@@ -156,6 +204,11 @@ void follow_block(unsigned int index, void *udata)
 	wake(v, PT_WAKE_STORE);
 
 	done = take_pending(v);
+	if (done && abandoned(v, done, block)) {
+		if (v->pclog)
+			pclog_event(v->pclog, done->branch.ip + v->trace_delta, true);
+		done = NULL;
+	}
 	if (is_dull(v, done, block)) {
 		v->at_known = false;
 		pt_flow_step(&v->flow, NULL, &v->at);
@@ -272,11 +325,33 @@ static struct pt_event describe(struct vcpu *v, uint64_t from, uint64_t to, uint
 	return ev;
 }
 
+/*
+ * A fault has the address of @branch, which was begun: did it complete, and lead to
+ * itself? A branch that reads no memory does not fault, and #DB is either a trap
+ * or of an instruction that has not begun.
+ */
+static bool led_to_itself(struct vcpu *v, const struct pt_branch *branch, uint64_t to,
+			  uint64_t cs)
+{
+	return branch->class == X86_COND || branch->class == X86_JMP ||
+	       (branch->class != X86_SOFT_INT &&
+		idt_vector(&v->idt, to, code_mode(cs) == X86_MODE_64) == VECTOR_DB);
+}
+
+/* QEMU tells the address after INT1 for its source (table 36-23: its own). */
+static bool is_int1(const struct pt_branch *branch, uint64_t from)
+{
+	uint8_t byte;
+
+	return branch->class == X86_SOFT_INT && from == branch->next &&
+	       virt_read(from - 1, &byte, 1) && byte == 0xf1;
+}
+
 static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
 {
 	const uint64_t cs = reg_read(REG_CS);
 	const struct block *done = take_pending(v);
-	const bool fault = v->fault_hint;
+	bool fault = v->fault_hint;
 	struct pt_where source = v->at;
 	struct pt_branch branch;
 	struct pt_event ev;
@@ -288,7 +363,12 @@ static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
 	/* Was that branch itself the source, or did it lead to the source? */
 	if (done) {
 		branch = real_branch(v, done);
+		if (is_int1(&branch, from)) {
+			from = branch.ip;
+			fault = true;
+		}
 		if (same_offset(branch.ip, from) && (branch.ip == from || !v->at_known)) {
+			fault = fault && !led_to_itself(v, &branch, to, cs);
 			soft_int = branch.class == X86_SOFT_INT;
 			if (fault || soft_int)
 				done = NULL;
