@@ -452,7 +452,8 @@ uint64_t pt_flow_status(const struct pt_flow *flow)
 
 	if (pt_flow_active(flow)) {
 		status = with_byte_count(flow, status) | STATUS_TRIGGER_EN;
-		if (flow->filter_en)
+		/* Without IP filtering there is no such bit (table 35-2). */
+		if (flow->filter_en && (flow->output->caps->ebx & CAP_EBX_IP_FILTER))
 			status |= STATUS_FILTER_EN;
 		if (pt_filter_context(flow->msrs, 0, flow->cr3))
 			status |= STATUS_CONTEXT_EN;

@@ -234,6 +234,12 @@ static void test_status(void **state)
 	start(CTL_USER | CTL_BRANCH_EN, &kernel);
 	assert_int_equal(pt_flow_status(&flow) & 0xffffffff,
 			 STATUS_TRIGGER_EN | STATUS_FILTER_EN);
+	stop(kernel.ip);
+
+	/* SDM 3C, table 35-2: FilterEn exists with IP filtering alone. */
+	pt_model_select("broadwell");
+	start(CTL_OS | CTL_BRANCH_EN, &kernel);
+	assert_int_equal(pt_flow_status(&flow), STATUS_TRIGGER_EN | STATUS_CONTEXT_EN);
 }
 
 /* 7d, 8d: a branch that fills the TNT */
