@@ -3,7 +3,7 @@
  * The judge of packets: reads every byte of raw traces with libipt's packet
  * decoder and holds each packet against what the machine's encoder meant.
  *
- *	pt_packets [-j JOBS] [-x N] LOGS PREFIX…
+ *	pt_packets [-j JOBS] [-x N] [-m MODE] LOGS PREFIX…
  *
  * LOGS is the plugin's prefix of packet logs (pt_packet_log.h), recording.h says
  * what is at each PREFIX. The sessions of TraceEn that began in a recording's
@@ -15,6 +15,8 @@
  * first difference; last the count of all packets.
  *
  * -x N		turn a bit in the last byte of the Nth packet first: must be found
+ * -m MODE	each MODE.Exec must say so, as a number: of a program that runs in
+ *		one mode
  *
  * libipt 2.0.5 knows neither CFE and EVD packets nor IF in MODE.Exec: those are
  * read here.
@@ -32,6 +34,7 @@
 #include <unistd.h>
 
 static uint64_t change = UINT64_MAX;
+static int only_mode = -1;
 
 static const char *const names[PT_PACKET_TYPES] = {
 	[PT_PSB] = "PSB", [PT_PSBEND] = "PSBEND", [PT_TNT] = "TNT", [PT_TIP] = "TIP",
@@ -356,6 +359,9 @@ static int compare(struct pt_packet_decoder *decoder, const struct trace *trace,
 			show("meant", &meant);
 			return wrong(*count, offset, "not what the encoder meant");
 		}
+		if (only_mode >= 0 && read.type == PT_MODE_EXEC &&
+		    read.v[0] != (uint64_t)only_mode)
+			return wrong(*count, offset, "a mode that the program does not have");
 	}
 	if (next_meant(&meant)) {
 		show("meant", &meant);
@@ -405,9 +411,11 @@ int main(int argc, char **argv)
 	unsigned int cpu;
 	uint64_t sum = 0;
 
-	while ((opt = getopt(argc, argv, "j:x:")) != -1) {
+	while ((opt = getopt(argc, argv, "j:m:x:")) != -1) {
 		if (opt == 'j')
 			jobs = atoi(optarg);
+		else if (opt == 'm')
+			only_mode = atoi(optarg);
 		else if (opt == 'x')
 			change = strtoull(optarg, NULL, 0);
 		else

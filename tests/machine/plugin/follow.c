@@ -282,20 +282,30 @@ void follow_if(unsigned int index, void *udata)
 }
 
 /*
- * The privilege level of the interrupted code, from the frame that the delivery
- * pushed: RIP and CS, above an error code for some exceptions.
+ * What no block has shown of the code that was interrupted at @from: where a far
+ * branch had led just before, and a new RFLAGS.IF. It is in the frame that the
+ * delivery pushed: RIP, CS and RFLAGS, above an error code for some exceptions.
  */
-static uint8_t interrupted_cpl(uint64_t from)
+static void look_at_frame(const struct vcpu *v, uint64_t from, bool after_far,
+			  struct pt_where *source)
 {
-	uint64_t frame[3];
+	uint64_t frame[4], *rip = frame;
+	bool found;
 
-	if (virt_read(reg_read(REG_RSP), frame, sizeof(frame))) {
-		if (frame[0] == from)
-			return frame[1] & 3;
-		if (frame[1] == from)
-			return frame[2] & 3;
+	if (!after_far && !(v->needs & PT_FLOW_NEEDS_IF))
+		return;
+	found = virt_read(reg_read(REG_RSP), frame, sizeof(frame));
+	if (found && *rip != from)
+		found = *++rip == from;
+	if (found && (v->needs & PT_FLOW_NEEDS_IF))
+		source->intr = rip[2] & RFLAGS_IF;
+	if (!after_far)
+		return;
+	source->cpl = found ? rip[1] & 3 : from >> 63 ? 0 : 3;
+	if (found) {
+		source->mode = code_mode(rip[1]);
+		source->cs_base = code_base(rip[1]);
 	}
-	return from >> 63 ? 0 : 3;
 }
 
 static struct pt_event describe(struct vcpu *v, uint64_t from, uint64_t to, uint8_t mode,
@@ -376,8 +386,7 @@ static void delivered(struct vcpu *v, uint64_t from, uint64_t to)
 	}
 
 	source.ip = from;
-	if (done && x86_is_far(branch.class))
-		source.cpl = interrupted_cpl(from);
+	look_at_frame(v, from, done && x86_is_far(branch.class), &source);
 	if (v->pclog)
 		pclog_event(v->pclog, from, fault);
 
