@@ -121,25 +121,70 @@ static uint64_t address(const struct vcpu *v, const struct block *done,
 	return reg_read(REG_RIP);
 }
 
-/* The most frequent case: a conditional branch within one context, whose outcome is seen. */
-static bool quick_branch(struct vcpu *v, const struct block *block)
+/*
+ * The most frequent case, made short: a near branch within one context, of a trace
+ * that needs no more than branches.
+ */
+static bool quick_block(struct vcpu *v, const struct block *block)
 {
 	const struct block *done = (const void *)v->shared->pending;
-	bool taken;
-	uint64_t ip;
+	const uint64_t delta = v->trace_delta;
+	bool taken, settle;
+	uint64_t next, ip;
 
-	if (!done || !done->distinct || done->branch.class != X86_COND || !v->at_known ||
+	if (!done || !v->flow.quick || !v->at_known || v->shared->cr3_written ||
 	    block->cpl != v->at.cpl || block->mode != v->at.mode)
 		return false;
-	taken = !same_offset(block->start, done->branch.next);
-	ip = (taken ? done->branch.target : done->branch.next) + v->trace_delta;
-	if (!same_offset(block->start, ip) || !pt_flow_quick(&v->flow, taken))
+
+	/* At the branch itself? Then it may have been abandoned. */
+	if (same_offset(block->start, done->branch.ip) && done->branch.class != X86_COND &&
+	    done->branch.class != X86_JMP)
 		return false;
+
+	next = done->branch.next + delta;
+	ip = done->branch.target + delta;
+	switch (done->branch.class) {
+	case X86_COND:
+		taken = !same_offset(block->start, next);
+		ip = taken ? ip : next;
+		if (!done->distinct || !same_offset(block->start, ip))
+			return false;
+		settle = pt_flow_quick(&v->flow, X86_COND, taken, next, ip);
+		break;
+	case X86_JMP:
+		if (!same_offset(block->start, ip))
+			return false;
+		settle = pt_flow_quick(&v->flow, X86_JMP, true, next, ip);
+		break;
+	case X86_CALL:
+		if (!same_offset(block->start, ip))
+			return false;
+		settle = pt_flow_quick(&v->flow, X86_CALL, true, next, ip);
+		break;
+	case X86_RET:
+		ip = reg_read(REG_RIP);
+		settle = pt_flow_quick(&v->flow, X86_RET, true, next, ip);
+		break;
+	case X86_JMP_IND:
+		ip = reg_read(REG_RIP);
+		settle = pt_flow_quick(&v->flow, X86_JMP_IND, true, next, ip);
+		break;
+	case X86_CALL_IND:
+		ip = reg_read(REG_RIP);
+		settle = pt_flow_quick(&v->flow, X86_CALL_IND, true, next, ip);
+		break;
+	default:
+		return false;
+	}
 
 	v->shared->pending = 0;
 	v->at.ip = ip;
 	v->trace_delta = ip - block->start;
 	v->fault_hint = false;
+	if (settle) {
+		pt_flow_settle(&v->flow, &v->at);
+		check_active(v);
+	}
 	return true;
 }
 
@@ -195,7 +240,7 @@ void follow_block(unsigned int index, void *udata)
 	struct pt_branch branch;
 	uint64_t ip;
 
-	if (v->shared->active == VCPU_TRACING && quick_branch(v, block))
+	if (v->shared->active == VCPU_TRACING && quick_block(v, block))
 		return;
 	if (v->shared->active & VCPU_AMEND)
 		intercept_amend(v);

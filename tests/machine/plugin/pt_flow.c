@@ -118,8 +118,10 @@ void pt_flow_end(struct pt_flow *flow)
 		flow->msrs->status |= STATUS_STOPPED;
 		flow->stop_hit = false;
 	}
-	if (!pt_flow_active(flow) || flow->enc.closed)
+	if (!pt_flow_active(flow) || flow->enc.closed) {
 		flow->packet_en = false;
+		flow->quick = false;
+	}
 	tell_observer(flow);
 }
 
@@ -274,20 +276,34 @@ static bool simple_step(struct pt_flow *flow, const struct pt_branch *branch,
 		pt_encode_time(&flow->enc);
 	if (branch)
 		branch_packets(flow, branch, at, true);
-	if (flow->enc.closed)
-		pt_flow_end(flow);
-	flow->quick = flow->packet_en && !flow->enc.config.cyc_en && !flow->enc.config.tnt_off;
+	flow->quick = flow->packet_en && !at->cs_base && !flow->enc.config.cyc_en &&
+		      !flow->enc.config.tnt_off;
 	return true;
+}
+
+/* Where ContextEn is clear, and stays so, nothing comes but MTCs. */
+static bool outer_step(struct pt_flow *flow, const struct pt_branch *branch,
+		       const struct pt_where *at)
+{
+	return !branch && flow->simple && !flow->context_en && !flow->enc.lost &&
+	       at->cpl == flow->cpl && !pt_encode_psb_due(&flow->enc) &&
+	       flow->steps++ % PT_FLOW_CLOCK_STEPS;
 }
 
 void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch,
 		  const struct pt_where *at)
 {
+	if (outer_step(flow, branch, at))
+		return;
 	if (!simple_step(flow, branch, at))
 		pt_flow_arrive(flow, branch, at);
-	else if (!pt_encode_psb_due(&flow->enc))
-		return;
+	pt_flow_settle(flow, at);
+}
 
+void pt_flow_settle(struct pt_flow *flow, const struct pt_where *at)
+{
+	if (flow->enc.closed)
+		pt_flow_end(flow);
 	if (!pt_flow_active(flow))
 		return;
 	if (flow->enc.lost && !flow->overflow_steps--)

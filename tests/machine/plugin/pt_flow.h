@@ -134,7 +134,10 @@ void pt_flow_stop(struct pt_flow *flow, uint64_t ip);
 #define PT_FLOW_NEEDS_PTW	2U	/* PTWRITE */
 unsigned int pt_flow_needs(const struct pt_flow *flow);
 
-/* Without CYC a time is told to no branch: MTCs may come so many branches late. */
+/*
+ * Without CYC a time is told to no branch: MTCs may come so many branches late, and
+ * outside of ContextEn so many steps.
+ */
 #define PT_FLOW_CLOCK_STEPS	8
 
 /*
@@ -148,14 +151,32 @@ void pt_flow_step(struct pt_flow *flow, const struct pt_branch *branch,
 		  const struct pt_where *at);
 
 /*
- * The same for a conditional branch within one privilege level and code size, if
- * it is a bit that joins others. False if it is not, and nothing has been done.
+ * A step made short: by a near branch, while flow->quick and as long as neither the
+ * privilege level nor the code size changes. Execution came to @to; @next is the
+ * address after the branch. If true, pt_flow_settle() must come next.
+ * To be called with a constant @class: then little of this is left.
  */
-static inline bool pt_flow_quick(struct pt_flow *flow, bool taken)
+static inline __attribute__((always_inline))
+bool pt_flow_quick(struct pt_flow *flow, enum x86_class class, bool taken, uint64_t next,
+		   uint64_t to)
 {
-	return flow->quick && flow->steps % PT_FLOW_CLOCK_STEPS &&
-	       pt_encode_tnt_join(&flow->enc, taken) && ++flow->steps;
+	struct pt_encoder *enc = &flow->enc;
+
+	if (!(flow->steps++ % PT_FLOW_CLOCK_STEPS))
+		pt_encode_time(enc);
+	if (class == X86_COND && !pt_encode_tnt_join(enc, taken))
+		pt_encode_tnt(enc, taken);
+	if ((class == X86_CALL && to != next) || class == X86_CALL_IND)
+		pt_encode_call(enc, next);
+	if (class == X86_CALL_IND || class == X86_JMP_IND)
+		pt_encode_tip(enc, to);
+	if (class == X86_RET)
+		pt_encode_ret(enc, to);
+	return enc->closed || pt_encode_psb_due(enc);
 }
+
+/* What is left of a step: the end of the output, of an overflow; a PSB. */
+void pt_flow_settle(struct pt_flow *flow, const struct pt_where *at);
 
 /* @ev goes to @to; NULL: nowhere yet (INIT that waits for a SIPI, shutdown). */
 void pt_flow_event(struct pt_flow *flow, const struct pt_event *ev, const struct pt_where *to);
