@@ -46,8 +46,12 @@ uint64_t reg_read(enum vcpu_reg reg)
 	uint64_t val = 0;
 
 	b->len = 0;
-	if (regs[reg] && qemu_plugin_read_register(regs[reg], b))
-		memcpy(&val, b->data, b->len < 8 ? b->len : 8);
+	if (!regs[reg] || !qemu_plugin_read_register(regs[reg], b))
+		return 0;
+	if (b->len >= 8)
+		memcpy(&val, b->data, 8);
+	else
+		memcpy(&val, b->data, b->len);
 	return val;
 }
 
