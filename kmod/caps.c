@@ -10,6 +10,8 @@
 #include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/sizes.h>
@@ -21,6 +23,7 @@
 #include "buffer.h"
 #include "caps.h"
 #include "compat.h"
+#include "filter.h"
 #include "thread.h"
 
 #define CPUID_TSC_LEAF	0x15
@@ -39,10 +42,17 @@ static const struct {
 	u8 shift;
 	u32 mask;
 } mt_caps_fields[] = {
+	[MT_CAP_CR3_FILTER]	= { 1, 0, 1 },
 	[MT_CAP_PSB_CYC]	= { 1, 1, 1 },
+	[MT_CAP_IP_FILTER]	= { 1, 2, 1 },
 	[MT_CAP_MTC]		= { 1, 3, 1 },
+	[MT_CAP_PTWRITE]	= { 1, 4, 1 },
+	[MT_CAP_POWER]		= { 1, 5, 1 },
+	[MT_CAP_EVENT]		= { 1, 7, 1 },
+	[MT_CAP_NOTNT]		= { 1, 8, 1 },
 	[MT_CAP_TOPA]		= { 2, 0, 1 },
 	[MT_CAP_TOPA_MULTI]	= { 2, 1, 1 },
+	[MT_CAP_RANGES]		= { 4, 0, 7 },
 	[MT_CAP_MTC_PERIODS]	= { 4, 16, 0xffff },
 	[MT_CAP_CYC_THRESHOLDS]	= { 5, 0, 0xffff },
 	[MT_CAP_PSB_PERIODS]	= { 5, 16, 0xffff },
@@ -74,58 +84,107 @@ void mt_caps_describe(struct mtrace_caps *caps)
 	caps->size = size;
 }
 
-/* A value of a field is allowed if its bit in the CPU's bitmap is set. */
-static int caps_check_value(u8 value, enum mt_cap bitmap)
+/**
+ * mt_caps_nr_ranges - count the registers for ranges of addresses
+ *
+ * Return: how many ranges the CPU has at most.
+ */
+u32 mt_caps_nr_ranges(void)
 {
-	if (value > 15)
-		return -EINVAL;
-	if (!(mt_caps_get(bitmap) & BIT(value)))
-		return -EOPNOTSUPP;
-	return 0;
+	return mt_caps.nr_ranges;
+}
+
+/*
+ * What each option takes. "Suppression of COFI-based packets", which is to
+ * trace without branches, comes with MTC (SDM vol. 2, CPUID); Broadwell has
+ * neither and faults on it (BDM106).
+ */
+static const struct {
+	u32 flag;
+	enum mt_cap cap;
+	u32 missing;
+} mt_caps_options[] = {
+	{ MTRACE_TRACE_MTC,	MT_CAP_MTC,		MTRACE_CAP_MTC },
+	{ MTRACE_TRACE_CYC,	MT_CAP_PSB_CYC,		MTRACE_CAP_PSB_CYC },
+	{ MTRACE_TRACE_PTW,	MT_CAP_PTWRITE,		MTRACE_CAP_PTWRITE },
+	{ MTRACE_TRACE_PTW_FUP,	MT_CAP_PTWRITE,		MTRACE_CAP_PTWRITE },
+	{ MTRACE_TRACE_POWER,	MT_CAP_POWER,		MTRACE_CAP_POWER },
+	{ MTRACE_TRACE_NOBRANCH, MT_CAP_MTC,		MTRACE_CAP_MTC },
+	{ MTRACE_TRACE_CR3,	MT_CAP_CR3_FILTER,	MTRACE_CAP_CR3_FILTER },
+	{ MTRACE_TRACE_EVENT,	MT_CAP_EVENT,		MTRACE_CAP_EVENT },
+	{ MTRACE_TRACE_NOTNT,	MT_CAP_NOTNT,		MTRACE_CAP_NOTNT },
+};
+
+/* A value of a field is allowed if its bit in the CPU's bitmap is set. */
+static u32 caps_miss_value(u8 value, enum mt_cap bitmap, u32 missing)
+{
+	return mt_caps_get(bitmap) & BIT(value) ? 0 : missing;
+}
+
+static u32 caps_miss(const struct mtrace_setup *setup)
+{
+	const u32 both = MTRACE_TRACE_USER | MTRACE_TRACE_KERNEL;
+	const u32 flags = setup->trace_flags;
+	u32 missing = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(mt_caps_options); i++)
+		if (flags & mt_caps_options[i].flag &&
+		    !mt_caps_get(mt_caps_options[i].cap))
+			missing |= mt_caps_options[i].missing;
+
+	if (flags & MTRACE_TRACE_MTC && mt_caps_get(MT_CAP_MTC))
+		missing |= caps_miss_value(setup->mtc_freq, MT_CAP_MTC_PERIODS,
+					   MTRACE_CAP_MTC_FREQ);
+	if (flags & MTRACE_TRACE_CYC && mt_caps_get(MT_CAP_PSB_CYC))
+		missing |= caps_miss_value(setup->cyc_thresh,
+					   MT_CAP_CYC_THRESHOLDS,
+					   MTRACE_CAP_CYC_THRESH);
+	/*
+	 * 0 is the CPU's default period whatever the bitmap says. Without the
+	 * capability the field is reserved, and its writes fault.
+	 */
+	if (setup->psb_freq && !mt_caps_get(MT_CAP_PSB_CYC))
+		missing |= MTRACE_CAP_PSB_CYC;
+	else if (setup->psb_freq)
+		missing |= caps_miss_value(setup->psb_freq, MT_CAP_PSB_PERIODS,
+					   MTRACE_CAP_PSB_FREQ);
+
+	if (setup->nr_ranges > mt_caps.nr_ranges)
+		missing |= mt_caps.nr_ranges ? MTRACE_CAP_RANGES :
+					       MTRACE_CAP_IP_FILTER;
+	if (flags & MTRACE_TRACE_CR3 && (flags & both) == both &&
+	    !mt_filter_has_same_cr3())
+		missing |= MTRACE_CAP_SAME_CR3;
+	return missing;
 }
 
 /**
  * mt_caps_check - test whether the CPU can trace as a set-up asks
- * @setup: the set-up; its trace_flags, mtc_freq, cyc_thresh and psb_freq are
- *	looked at
+ * @setup: the set-up; its trace_flags, mtc_freq, cyc_thresh, psb_freq and
+ *	nr_ranges are looked at, its missing is completed
  *
  * Return: 0, -EINVAL for what no CPU has, -EOPNOTSUPP for what this one lacks.
  */
-int mt_caps_check(const struct mtrace_setup *setup)
+int mt_caps_check(struct mtrace_setup *setup)
 {
 	u32 flags = setup->trace_flags;
-	int ret;
 
 	if (flags & ~MTRACE_TRACE_FLAGS_ALL ||
 	    !(flags & (MTRACE_TRACE_USER | MTRACE_TRACE_KERNEL)))
+		return -EINVAL;
+	if (flags & MTRACE_TRACE_PTW_FUP && !(flags & MTRACE_TRACE_PTW))
 		return -EINVAL;
 	if (setup->mtc_freq && !(flags & MTRACE_TRACE_MTC))
 		return -EINVAL;
 	if (setup->cyc_thresh && !(flags & MTRACE_TRACE_CYC))
 		return -EINVAL;
-	if (setup->psb_freq > 15)
+	if (setup->mtc_freq > 15 || setup->cyc_thresh > 15 ||
+	    setup->psb_freq > 15)
 		return -EINVAL;
-	if (flags & ~mt_caps.trace_flags)
-		return -EOPNOTSUPP;
 
-	if (flags & MTRACE_TRACE_MTC) {
-		ret = caps_check_value(setup->mtc_freq, MT_CAP_MTC_PERIODS);
-		if (ret)
-			return ret;
-	}
-	if (flags & MTRACE_TRACE_CYC) {
-		ret = caps_check_value(setup->cyc_thresh,
-				       MT_CAP_CYC_THRESHOLDS);
-		if (ret)
-			return ret;
-	}
-	/* Without the capability the field is reserved, and its writes fault. */
-	if (!mt_caps_get(MT_CAP_PSB_CYC))
-		return setup->psb_freq ? -EOPNOTSUPP : 0;
-	/* 0 is the CPU's default period whatever the bitmap says. */
-	if (!setup->psb_freq)
-		return 0;
-	return caps_check_value(setup->psb_freq, MT_CAP_PSB_PERIODS);
+	setup->missing = caps_miss(setup);
+	return setup->missing ? -EOPNOTSUPP : 0;
 }
 
 static void __init caps_read_frequencies(struct mtrace_caps *caps)
@@ -155,6 +214,7 @@ int __init mt_caps_init(void)
 {
 	struct mtrace_caps *caps = &mt_caps;
 	u32 *w = caps->cpuid14;
+	unsigned int i;
 
 	if (!boot_cpu_has(X86_FEATURE_INTEL_PT) ||
 	    boot_cpu_data.cpuid_level < CPUID_PT_LEAF) {
@@ -189,9 +249,11 @@ int __init mt_caps_init(void)
 
 	caps->trace_flags = MTRACE_TRACE_USER | MTRACE_TRACE_KERNEL |
 			    MTRACE_TRACE_TSC | MTRACE_TRACE_NORETCOMP;
-	if (mt_caps_get(MT_CAP_MTC))
-		caps->trace_flags |= MTRACE_TRACE_MTC;
-	if (mt_caps_get(MT_CAP_PSB_CYC))
-		caps->trace_flags |= MTRACE_TRACE_CYC;
+	for (i = 0; i < ARRAY_SIZE(mt_caps_options); i++)
+		if (mt_caps_get(mt_caps_options[i].cap))
+			caps->trace_flags |= mt_caps_options[i].flag;
+	if (mt_caps_get(MT_CAP_IP_FILTER))
+		caps->nr_ranges = min_t(u32, mt_caps_get(MT_CAP_RANGES),
+					MTRACE_MAX_RANGES);
 	return 0;
 }

@@ -51,6 +51,11 @@ static int chardev_setup(struct mt_session *session, union chardev_arg *arg)
 	return mt_session_setup(session, &arg->setup);
 }
 
+static int chardev_get_setup(struct mt_session *session, union chardev_arg *arg)
+{
+	return mt_session_get_setup(session, &arg->setup);
+}
+
 static int chardev_attach(struct mt_session *session, union chardev_arg *arg)
 {
 	return mt_member_attach(session, &arg->thread);
@@ -98,36 +103,38 @@ static int chardev_status(struct mt_session *session, union chardev_arg *arg)
  * @size: sizeof its structure, 0 for none
  * @first_size: the same in the first version of the protocol, the shortest
  *	that is accepted
- * @tells: the one error with which the structure is written back, or 0
+ * @tells: the errors with which the structure is written back, or 0
  * @call: does it
  */
 struct chardev_call {
 	unsigned int cmd;
 	u32 size;
 	u32 first_size;
-	int tells;
+	int tells[2];
 	int (*call)(struct mt_session *session, union chardev_arg *arg);
 };
 
 static const struct chardev_call chardev_calls[] = {
-	{ MTRACE_IOC_GET_CAPS, sizeof(struct mtrace_caps), 104, 0,
+	{ MTRACE_IOC_GET_CAPS, sizeof(struct mtrace_caps), 104, {},
 	  chardev_caps },
-	{ MTRACE_IOC_SETUP, sizeof(struct mtrace_setup), 120, -ENOMEM,
-	  chardev_setup },
-	{ MTRACE_IOC_ATTACH, sizeof(struct mtrace_thread), 16, 0,
+	{ MTRACE_IOC_SETUP, sizeof(struct mtrace_setup), 224,
+	  { -ENOMEM, -EOPNOTSUPP }, chardev_setup },
+	{ MTRACE_IOC_ATTACH, sizeof(struct mtrace_thread), 16, {},
 	  chardev_attach },
-	{ MTRACE_IOC_DETACH, sizeof(struct mtrace_thread), 16, 0,
+	{ MTRACE_IOC_DETACH, sizeof(struct mtrace_thread), 16, {},
 	  chardev_detach },
-	{ MTRACE_IOC_START, 0, 0, 0, chardev_start },
-	{ MTRACE_IOC_STOP, 0, 0, 0, chardev_stop },
-	{ MTRACE_IOC_SNAPSHOT, sizeof(struct mtrace_snapshot), 56, 0,
+	{ MTRACE_IOC_START, 0, 0, {}, chardev_start },
+	{ MTRACE_IOC_STOP, 0, 0, {}, chardev_stop },
+	{ MTRACE_IOC_SNAPSHOT, sizeof(struct mtrace_snapshot), 56, {},
 	  chardev_snapshot },
-	{ MTRACE_IOC_DESCRIBE, sizeof(struct mtrace_describe), 32, -ENOSPC,
-	  chardev_describe },
-	{ MTRACE_IOC_RELEASE, sizeof(struct mtrace_release), 16, 0,
+	{ MTRACE_IOC_DESCRIBE, sizeof(struct mtrace_describe), 32,
+	  { -ENOSPC }, chardev_describe },
+	{ MTRACE_IOC_RELEASE, sizeof(struct mtrace_release), 16, {},
 	  chardev_release_snapshot },
-	{ MTRACE_IOC_GET_STATUS, sizeof(struct mtrace_status), 104, 0,
+	{ MTRACE_IOC_GET_STATUS, sizeof(struct mtrace_status), 104, {},
 	  chardev_status },
+	{ MTRACE_IOC_GET_SETUP, sizeof(struct mtrace_setup), 224, {},
+	  chardev_get_setup },
 };
 
 /* A structure may grow, and its size is in the command: it is not compared. */
@@ -198,7 +205,8 @@ static long chardev_ioctl(struct file *file, unsigned int cmd,
 	ret = call->call(session, &arg);
 	mutex_unlock(&session->mutex);
 
-	if (call->size && (!ret || ret == call->tells) &&
+	if (call->size &&
+	    (!ret || ret == call->tells[0] || ret == call->tells[1]) &&
 	    chardev_copy_out(call, &arg, to))
 		return -EFAULT;
 	return ret;

@@ -11,6 +11,8 @@
 #include <linux/mm.h>
 #include <linux/version.h>
 
+#include <asm/mmu_context.h>
+
 /* rdtsc_ordered() is in either of them. */
 #include <asm/msr.h>
 #include <asm/tsc.h>
@@ -32,6 +34,14 @@ static inline void vm_flags_mod(struct vm_area_struct *vma,
 				unsigned long set, unsigned long clear)
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#endif
+
+/* 6.4: CR3 has bits that mask linear addresses. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+static inline unsigned long mm_lam_cr3_mask(struct mm_struct *mm)
+{
+	return 0;
 }
 #endif
 

@@ -36,7 +36,7 @@
  */
 struct mt_cpu {
 	bool claimed;
-	struct mt_output found;
+	struct mt_found found;
 	struct perf_event *event;
 };
 
@@ -219,6 +219,7 @@ static void cpu_pause(void *unused)
 
 static void cpu_resume(void *unused)
 {
+	mt_hw_forget();
 	__this_cpu_write(mt_thread_cpu.usable,
 			 __this_cpu_read(mt_cpus.claimed) && !mt_cpu_shut_down);
 	mt_thread_sync(NULL);

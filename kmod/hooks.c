@@ -13,6 +13,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/binfmts.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/mutex.h>
@@ -56,6 +57,14 @@ static void hooks_exit(MT_PROBE_EXIT_ARGS)
 		mt_member_exit(task);
 }
 
+/* Runs in the task itself, when it has its new address space. */
+static void hooks_exec(void *data, struct task_struct *task, pid_t old_pid,
+		       struct linux_binprm *bprm)
+{
+	if (mt_thread_is_maybe(task))
+		mt_thread_exec();
+}
+
 static struct {
 	const char *name;
 	void *probe;
@@ -63,6 +72,7 @@ static struct {
 } mt_hooks[] = {
 	{ "sched_switch",	hooks_switch },
 	{ "sched_process_fork",	hooks_fork },
+	{ "sched_process_exec",	hooks_exec },
 	{ "sched_process_exit",	hooks_exit },
 };
 

@@ -4,6 +4,8 @@
  *
  * Owns every access to IA32_RTIT_* and the order of them. Knows neither
  * threads nor memory: the caller has a struct mt_output continued or kept.
+ * Whose ranges and which CR3 a CPU has it remembers, so that they are written
+ * only where another session's or another process's are wanted.
  * All functions that touch registers want interrupts off, so that no switch
  * of threads comes between.
  *
@@ -16,12 +18,14 @@
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
+#include <linux/percpu.h>
 
 #include <asm/barrier.h>
 #include <asm/msr-index.h>
 
 #include "caps.h"
 #include "compat.h"
+#include "filter.h"
 #include "hw.h"
 
 /* IA32_RTIT_OUTPUT_MASK_PTRS for ToPA output; bits 6:0 read as ones. */
@@ -40,25 +44,42 @@ static const struct {
 	{ MTRACE_TRACE_MTC,		RTIT_CTL_MTC_EN },
 	{ MTRACE_TRACE_CYC,		RTIT_CTL_CYCLEACC },
 	{ MTRACE_TRACE_NORETCOMP,	RTIT_CTL_DISRETC },
+	{ MTRACE_TRACE_PTW,		RTIT_CTL_PTW_EN },
+	{ MTRACE_TRACE_PTW_FUP,		RTIT_CTL_FUP_ON_PTW },
+	{ MTRACE_TRACE_POWER,		RTIT_CTL_PWR_EVT_EN },
+	{ MTRACE_TRACE_CR3,		RTIT_CTL_CR3EN },
+	{ MTRACE_TRACE_EVENT,		RTIT_CTL_EVENT_EN },
+	{ MTRACE_TRACE_NOTNT,		RTIT_CTL_NOTNT },
 };
 
 /**
+ * struct hw_filter - what of the filters a CPU has in its registers
+ * @ranges: mt_filter.id of those in IA32_RTIT_ADDRn, or 0 for unknown ones
+ * @cr3: IA32_RTIT_CR3_MATCH, or 0 where it is unknown
+ */
+struct hw_filter {
+	u64 ranges;
+	u64 cr3;
+};
+
+static DEFINE_PER_CPU(struct hw_filter, hw_filter);
+
+/**
  * mt_hw_ctl - work out IA32_RTIT_CTL for a session
- * @setup: a set-up that mt_caps_check() accepted
- *
- * BranchEn is always set: nothing can be made of a trace without it, and
- * Broadwell faults where it is clear (BDM106).
+ * @setup: a set-up that mt_caps_check() and mt_filter_check() accepted
  *
  * Return: the register's value, TraceEn included.
  */
 u64 mt_hw_ctl(const struct mtrace_setup *setup)
 {
-	u64 ctl = RTIT_CTL_TRACEEN | RTIT_CTL_TOPA | RTIT_CTL_BRANCH_EN;
+	u64 ctl = RTIT_CTL_TRACEEN | RTIT_CTL_TOPA | mt_filter_ctl(setup);
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(mt_hw_flags); i++)
 		if (setup->trace_flags & mt_hw_flags[i].flag)
 			ctl |= mt_hw_flags[i].ctl;
+	if (!(setup->trace_flags & MTRACE_TRACE_NOBRANCH))
+		ctl |= RTIT_CTL_BRANCH_EN;
 
 	return ctl | FIELD_PREP(RTIT_CTL_MTC_RANGE, setup->mtc_freq) |
 	       FIELD_PREP(RTIT_CTL_CYC_THRESH, setup->cyc_thresh) |
@@ -108,25 +129,63 @@ static u64 hw_progress(const struct mt_output *out)
 	return rol64(out->mask_ptrs, 32);
 }
 
+/* Write what the CPU's filters do not have yet. */
+static int hw_load(const struct mt_filter *filter, u64 cr3)
+{
+	struct hw_filter *mine = this_cpu_ptr(&hw_filter);
+	u32 i;
+
+	if (filter->id && filter->id != mine->ranges) {
+		mine->ranges = 0;
+		for (i = 0; i < filter->nr_addrs; i++)
+			if (wrmsrq_safe(MSR_IA32_RTIT_ADDR0_A + i,
+					filter->addr[i]))
+				return -EIO;
+		mine->ranges = filter->id;
+	}
+	if (cr3 && cr3 != mine->cr3) {
+		mine->cr3 = 0;
+		if (wrmsrq_safe(MSR_IA32_RTIT_CR3_MATCH, cr3))
+			return -EIO;
+		mine->cr3 = cr3;
+	}
+	return 0;
+}
+
+/**
+ * mt_hw_forget - the registers of the filters may have become others
+ */
+void mt_hw_forget(void)
+{
+	this_cpu_write(hw_filter.ranges, 0);
+	this_cpu_write(hw_filter.cr3, 0);
+}
+
 /**
  * mt_hw_start - trace into an output, going on exactly where it was
  * @out: the output
  * @ctl: IA32_RTIT_CTL, as mt_hw_ctl() made it
+ * @filter: the ranges that it means
+ * @cr3: IA32_RTIT_CR3_MATCH, or 0 where it does not mean that
  *
- * The output registers fault while TraceEn is set, hence IA32_RTIT_CTL comes
- * last. Of the status only PacketByteCnt is written back, which keeps the PSB
- * period going over context switches and clears Error and Stopped; either of
- * them would keep the CPU from tracing.
+ * The other registers fault while TraceEn is set, hence IA32_RTIT_CTL comes
+ * last. Of the status PacketByteCnt is written back, which keeps the PSB
+ * period going over context switches, and Stopped, so that what has stopped
+ * stays so: to restore them is what the SDM has them writable for ("IA32_RTIT_
+ * STATUS MSR"). Error is cleared, or the CPU would not trace.
  *
  * Return: 0, or -EIO where the CPU refused.
  */
-int mt_hw_start(const struct mt_output *out, u64 ctl)
+int mt_hw_start(const struct mt_output *out, u64 ctl,
+		const struct mt_filter *filter, u64 cr3)
 {
-	u64 status = 0;
+	u64 status = out->status & RTIT_STATUS_STOPPED;
 
 	if (mt_caps_get(MT_CAP_PSB_CYC))
-		status = out->status & RTIT_STATUS_BYTECNT;
+		status |= out->status & RTIT_STATUS_BYTECNT;
 
+	if (unlikely(filter->id | cr3) && hw_load(filter, cr3))
+		return -EIO;
 	if (wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, out->base) ||
 	    wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, out->mask_ptrs) ||
 	    wrmsrq_safe(MSR_IA32_RTIT_STATUS, status) ||
@@ -172,12 +231,18 @@ bool mt_hw_has_error(const struct mt_output *out)
 }
 
 /**
- * mt_hw_has_stopped - whether the CPU stopped at a ToPA entry's request
+ * mt_hw_has_stopped - whether the CPU came to a range that stops the trace
  * @out: an output that mt_hw_stop() updated
  */
 bool mt_hw_has_stopped(const struct mt_output *out)
 {
 	return out->status & RTIT_STATUS_STOPPED;
+}
+
+/* How many IA32_RTIT_ADDRn_A and _B there are. */
+static u32 hw_nr_addrs(void)
+{
+	return 2 * mt_caps_nr_ranges();
 }
 
 /**
@@ -187,18 +252,26 @@ bool mt_hw_has_stopped(const struct mt_output *out)
  * Return: 0; -EBUSY where somebody traces; -ENODEV where the registers are
  * not there.
  */
-int mt_hw_claim(struct mt_output *found)
+int mt_hw_claim(struct mt_found *found)
 {
 	u64 ctl;
+	u32 i;
 
 	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &ctl))
 		return -ENODEV;
 	if (ctl & RTIT_CTL_TRACEEN)
 		return -EBUSY;
-	if (rdmsrq_safe(MSR_IA32_RTIT_STATUS, &found->status) ||
-	    rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &found->base) ||
-	    rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, &found->mask_ptrs))
+	if (rdmsrq_safe(MSR_IA32_RTIT_STATUS, &found->out.status) ||
+	    rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &found->out.base) ||
+	    rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, &found->out.mask_ptrs))
 		return -ENODEV;
+	for (i = 0; i < hw_nr_addrs(); i++)
+		if (rdmsrq_safe(MSR_IA32_RTIT_ADDR0_A + i, &found->addr[i]))
+			return -ENODEV;
+	if (mt_caps_get(MT_CAP_CR3_FILTER) &&
+	    rdmsrq_safe(MSR_IA32_RTIT_CR3_MATCH, &found->cr3))
+		return -ENODEV;
+	mt_hw_forget();
 	return 0;
 }
 
@@ -206,19 +279,27 @@ int mt_hw_claim(struct mt_output *found)
  * mt_hw_restore - give the registers back as they were found
  * @found: what mt_hw_claim() kept
  *
- * perf remembers per CPU what it wrote to the output registers and leaves out
- * writes that would not change them (pt_config_buffer() in the kernel): other
- * values left behind would have it trace into freed memory.
+ * perf remembers per CPU what it wrote to the registers of output and ranges,
+ * and leaves out writes that would not change them (pt_config_buffer() and
+ * pt_config_filters() in the kernel): other values left behind would have it
+ * trace into freed memory, or what it was not asked for.
  */
-void mt_hw_restore(const struct mt_output *found)
+void mt_hw_restore(const struct mt_found *found)
 {
-	u64 status = found->status & (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED);
+	u64 status = found->out.status &
+		     (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED);
+	u32 i;
 
 	if (mt_caps_get(MT_CAP_PSB_CYC))
-		status |= found->status & RTIT_STATUS_BYTECNT;
+		status |= found->out.status & RTIT_STATUS_BYTECNT;
 
 	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
-	wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, found->base);
-	wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, found->mask_ptrs);
+	wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, found->out.base);
+	wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, found->out.mask_ptrs);
 	wrmsrq_safe(MSR_IA32_RTIT_STATUS, status);
+	for (i = 0; i < hw_nr_addrs(); i++)
+		wrmsrq_safe(MSR_IA32_RTIT_ADDR0_A + i, found->addr[i]);
+	if (mt_caps_get(MT_CAP_CR3_FILTER))
+		wrmsrq_safe(MSR_IA32_RTIT_CR3_MATCH, found->cr3);
+	mt_hw_forget();
 }

@@ -314,6 +314,13 @@ int mt_member_attach(struct mt_session *session, struct mtrace_thread *arg)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 
+	/* It has no address space of its own to filter by. */
+	if (task->flags & PF_KTHREAD &&
+	    session->setup.trace_flags & MTRACE_TRACE_CR3) {
+		put_task_struct(task);
+		return -EINVAL;
+	}
+
 	mt_member_clean(session);
 	raw_spin_lock_irq(&session->lock);
 	ret = member_add(session, task);

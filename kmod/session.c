@@ -24,6 +24,7 @@
 #include "caps.h"
 #include "compat.h"
 #include "cpu.h"
+#include "filter.h"
 #include "hooks.h"
 #include "hw.h"
 #include "member.h"
@@ -137,6 +138,7 @@ static int session_plan(struct mtrace_setup *setup)
 	u64 region_size;
 	int ret;
 
+	setup->missing = 0;
 	if (setup->flags & ~MTRACE_SETUP_FLAGS_ALL || setup->pad ||
 	    memchr_inv(setup->reserved, 0, sizeof(setup->reserved)))
 		return -EINVAL;
@@ -147,7 +149,9 @@ static int session_plan(struct mtrace_setup *setup)
 	if (!is_power_of_2(setup->buffer_size) ||
 	    setup->buffer_size < PAGE_SIZE)
 		return -EINVAL;
-	ret = mt_caps_check(setup);
+	ret = mt_filter_check(setup);
+	if (!ret)
+		ret = mt_caps_check(setup);
 	if (ret)
 		return ret;
 	if (setup->trace_flags & MTRACE_TRACE_KERNEL &&
@@ -250,6 +254,7 @@ int mt_session_setup(struct mt_session *session, struct mtrace_setup *setup)
 	session_read_clocks(setup);
 	session->setup = *setup;
 	session->trace.ctl = setup->rtit_ctl;
+	mt_filter_init(&session->trace.filter, setup);
 	/* The mapping asks for it without the mutex. */
 	smp_store_release(&session->ready, true);
 	return 0;
@@ -264,6 +269,25 @@ err_available:
 	if (ret == -ENOMEM)
 		setup->available = available;
 	return ret;
+}
+
+/**
+ * mt_session_get_setup - tell what the session got
+ * @session: the session
+ * @setup: filled in, but for its size
+ *
+ * Return: 0 or -EINVAL.
+ */
+int mt_session_get_setup(struct mt_session *session, struct mtrace_setup *setup)
+{
+	u32 size = setup->size;
+
+	setup->size = 0;
+	if (!session->ready || memchr_inv(setup, 0, sizeof(*setup)))
+		return -EINVAL;
+	*setup = session->setup;
+	setup->size = size;
+	return 0;
 }
 
 static void session_clean_work(struct work_struct *work)

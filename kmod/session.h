@@ -82,6 +82,8 @@ struct mt_session *mt_session_create(void);
 void mt_session_destroy(struct mt_session *session);
 
 int mt_session_setup(struct mt_session *session, struct mtrace_setup *setup);
+int mt_session_get_setup(struct mt_session *session,
+			 struct mtrace_setup *setup);
 int mt_session_start(struct mt_session *session);
 int mt_session_stop(struct mt_session *session);
 int mt_session_status(struct mt_session *session, struct mtrace_status *status);

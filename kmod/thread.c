@@ -15,8 +15,11 @@
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
+#include <linux/irqflags.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+
+#include <asm/msr-index.h>
 
 #include "buffer.h"
 #include "compat.h"
@@ -78,7 +81,9 @@ void mt_thread_switch_out(struct mt_thread *thread)
 		region->info.flags |= MTRACE_REGION_ERROR;
 		atomic64_inc(&thread->trace->errors);
 	}
-	if (unlikely(mt_hw_has_stopped(&thread->out))) {
+	/* It stays stopped over switches, until it has another region. */
+	if (unlikely(mt_hw_has_stopped(&thread->out)) &&
+	    !(region->info.flags & MTRACE_REGION_STOPPED)) {
 		region->info.flags |= MTRACE_REGION_STOPPED;
 		atomic64_inc(&thread->trace->stops);
 	}
@@ -96,18 +101,27 @@ void mt_thread_switch_in(struct task_struct *task)
 	struct mt_thread_bucket *bucket = mt_thread_bucket(task);
 	struct mtrace_region *info;
 	struct mt_thread *thread;
+	struct mt_trace *trace;
+	u64 cr3 = 0;
 
 	raw_spin_lock(&bucket->lock);
 	thread = thread_in(bucket, task);
-	if (!thread || !READ_ONCE(thread->trace->running) ||
-	    !__this_cpu_read(mt_thread_cpu.usable))
+	if (!thread || !__this_cpu_read(mt_thread_cpu.usable))
 		goto out;
+	trace = thread->trace;
+	if (!READ_ONCE(trace->running))
+		goto out;
+	if (unlikely(trace->ctl & RTIT_CTL_CR3EN)) {
+		cr3 = mt_filter_cr3(task, trace->ctl);
+		if (!cr3)
+			goto out;
+	}
 
 	info = &thread->region->info;
 	info->cpu = smp_processor_id();
 	info->switches++;
-	if (mt_hw_start(&thread->out, thread->trace->ctl)) {
-		atomic64_inc(&thread->trace->errors);
+	if (mt_hw_start(&thread->out, trace->ctl, &trace->filter, cr3)) {
+		atomic64_inc(&trace->errors);
 		goto out;
 	}
 	thread->cpu = smp_processor_id();
@@ -130,6 +144,21 @@ void mt_thread_sync(void *unused)
 		mt_thread_switch_out(thread);
 	if (mt_thread_is_maybe(current))
 		mt_thread_switch_in(current);
+}
+
+/**
+ * mt_thread_exec - follow the running thread into another address space
+ */
+void mt_thread_exec(void)
+{
+	struct mt_thread *thread;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	thread = __this_cpu_read(mt_thread_cpu.running);
+	if (thread && thread->trace->ctl & RTIT_CTL_CR3EN)
+		mt_thread_sync(NULL);
+	local_irq_restore(flags);
 }
 
 /**

@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "filter.h"
 #include "hw.h"
 
 struct mt_region;
@@ -22,12 +23,14 @@ struct task_struct;
  * struct mt_trace - what the threads of a session have in common
  * @running: whether they are traced when they run
  * @ctl: IA32_RTIT_CTL while they are
+ * @filter: the ranges that @ctl means
  * @errors: times that the CPU refused or gave up for an error
- * @stops: times that it stopped at a ToPA entry's request
+ * @stops: times that a thread came to a range that stops the trace
  */
 struct mt_trace {
 	bool running;
 	u64 ctl;
+	struct mt_filter filter;
 	atomic64_t errors;
 	atomic64_t stops;
 };
@@ -114,5 +117,6 @@ int mt_thread_exchange(struct mt_thread *thread, struct mt_region *fresh);
 void mt_thread_switch_out(struct mt_thread *thread);
 void mt_thread_switch_in(struct task_struct *task);
 void mt_thread_sync(void *unused);
+void mt_thread_exec(void);
 
 #endif /* _MT_THREAD_H */

@@ -26,6 +26,7 @@ static const struct {
 	{ MTRACE_IOC_DESCRIBE, sizeof(struct mtrace_describe) },
 	{ MTRACE_IOC_RELEASE, sizeof(struct mtrace_release) },
 	{ MTRACE_IOC_GET_STATUS, sizeof(struct mtrace_status) },
+	{ MTRACE_IOC_GET_SETUP, sizeof(struct mtrace_setup) },
 };
 
 #define NR_CALLS (sizeof(calls) / sizeof(calls[0]))
@@ -154,7 +155,7 @@ TEST(setup_to_read_only_memory)
 
 TEST(reserved_fields)
 {
-	struct mtrace_caps caps = { .size = sizeof(caps), .reserved[4] = 1 };
+	struct mtrace_caps caps = { .size = sizeof(caps), .reserved[3] = 1 };
 	struct mtrace_thread thread = { .size = sizeof(thread), .tid = 1 };
 	struct mtrace_snapshot snapshot = { .size = sizeof(snapshot) };
 	struct mtrace_describe describe = {
@@ -271,10 +272,14 @@ TEST(setup_bad_fields)
 	SETUP(EINVAL, max_snapshots, 0);
 	SETUP(EINVAL, trace_flags, 0);
 	SETUP(EINVAL, trace_flags, MTRACE_TRACE_TSC);
-	SETUP(EINVAL, trace_flags, MTRACE_TRACE_USER | 1u << 6);
+	SETUP(EINVAL, trace_flags, MTRACE_TRACE_USER | 1u << 13);
 	SETUP(EINVAL, mtc_freq, 3);
 	SETUP(EINVAL, cyc_thresh, 1);
 	SETUP(EINVAL, psb_freq, 16);
+	SETUP(EINVAL, trace_flags, MTRACE_TRACE_USER | MTRACE_TRACE_PTW_FUP);
+	SETUP(EINVAL, nr_ranges, 1);
+	SETUP(EINVAL, nr_ranges, MTRACE_MAX_RANGES + 1);
+	SETUP(EINVAL, range[0].kind, MTRACE_RANGE_FILTER);
 	SETUP(EINVAL, pad, 1);
 	SETUP(EINVAL, reserved[0], 1);
 	SETUP(EINVAL, reserved[3], 1ull << 63);

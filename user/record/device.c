@@ -117,9 +117,50 @@ static uint32_t pmu_type(void)
 	return type;
 }
 
+void mt_device_missing(uint32_t missing, char *line, size_t len)
+{
+	static const struct {
+		uint32_t cap;
+		const char *what;
+	} words[] = {
+		{ MTRACE_CAP_CR3_FILTER, "no filter by address space (CR3)" },
+		{ MTRACE_CAP_PSB_CYC, "no cycle-accurate timing (CYC) nor PSB periods" },
+		{ MTRACE_CAP_IP_FILTER, "no filter by address" },
+		{ MTRACE_CAP_MTC, "no MTC timing, and no tracing without branches" },
+		{ MTRACE_CAP_PTWRITE, "no PTWRITE" },
+		{ MTRACE_CAP_POWER, "no power events" },
+		{ MTRACE_CAP_EVENT, "no event trace" },
+		{ MTRACE_CAP_NOTNT, "no tracing without TNT packets" },
+		{ MTRACE_CAP_MTC_FREQ, "no MTC timing of that period" },
+		{ MTRACE_CAP_CYC_THRESH, "no cycle threshold of that value" },
+		{ MTRACE_CAP_PSB_FREQ, "no PSB period of that value" },
+		{ MTRACE_CAP_RANGES, "not that many address ranges" },
+		{ MTRACE_CAP_SAME_CR3, "other page tables for the kernel than for user code (PTI), "
+				       "so that only one of them can be traced by CR3" },
+	};
+	const char *comma = " ";
+	size_t used;
+
+	snprintf(line, len, "this CPU cannot trace with the options asked for: it has");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!(missing & words[i].cap))
+			continue;
+		used = strlen(line);
+		snprintf(line + used, len - used, "%s%s", comma, words[i].what);
+		missing &= ~words[i].cap;
+		comma = ", ";
+	}
+	used = strlen(line);
+	if (missing)
+		snprintf(line + used, len - used, "%snot what the module calls %#x", comma,
+			 missing);
+	used = strlen(line);
+	snprintf(line + used, len - used, "; leave out what needs that, or try --timing tsc");
+}
+
 static void setup_error(int err, const struct mtrace_setup *setup)
 {
-	char buffer[64], snapshot[64], available[64];
+	char buffer[64], snapshot[64], available[64], missing[1024];
 
 	mt_size_format(setup->buffer_size, buffer, sizeof(buffer));
 	mt_size_format(setup->buffer_size / 2, snapshot, sizeof(snapshot));
@@ -139,7 +180,8 @@ static void setup_error(int err, const struct mtrace_setup *setup)
 			 "--snapshot-size or fewer --threads", snapshot, setup->max_threads);
 		break;
 	case -EOPNOTSUPP:
-		mt_error("this CPU cannot trace with the options asked for: try --timing tsc");
+		mt_device_missing(setup->missing, missing, sizeof(missing));
+		mt_error("%s", missing);
 		break;
 	case -EACCES:
 	case -EPERM:

@@ -51,6 +51,9 @@ int mt_device_release(struct mt_device *dev, uint64_t id);
 /* The session's counters. Without a message: nothing depends on them. */
 int mt_device_status(struct mt_device *dev, struct mtrace_status *status);
 
+/* What a set-up asked for and this machine cannot do (MTRACE_CAP_*), as one line for people. */
+void mt_device_missing(uint32_t missing, char *line, size_t len);
+
 /* Why the device could not be opened, as one line for people. */
 void mt_device_explain(int err, bool cpu_has_pt, char *line, size_t len);
 

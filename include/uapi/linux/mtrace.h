@@ -64,6 +64,8 @@
  *	Enumeration"
  * @max_region_size: largest region that this CPU's ToPA can describe
  * @trace_flags: every MTRACE_TRACE_* that this CPU supports
+ * @nr_ranges: largest mtrace_setup.nr_ranges that is accepted:
+ *	CPUID.(EAX=14H,ECX=1):EAX[2:0]
  * @reserved: zero
  */
 struct mtrace_caps {
@@ -80,17 +82,82 @@ struct mtrace_caps {
 	__u32 cpuid14[8];
 	__u64 max_region_size;
 	__u32 trace_flags;
-	__u32 reserved[5];
+	__u32 nr_ranges;
+	__u32 reserved[4];
 };
 
-/* mtrace_setup.trace_flags: what is traced, and with which packets. */
+/*
+ * mtrace_setup.trace_flags: what is traced, and with which packets.
+ *
+ * With KERNEL the trace has PIP packets, and they have the values of CR3: who
+ * may trace the kernel learns where page tables are in physical memory, as by
+ * perf. Without it the trace has no physical address.
+ *
+ * CR3 traces a thread only while CR3 has the thread's own address space, which
+ * exec changes: what the kernel does in the thread's name in another one is
+ * left out. Where the kernel isolates its page tables (PTI), user and kernel
+ * code have different CR3s, and one of USER and KERNEL alone can be had. The
+ * address space that the filter has is no part of what the protocol tells.
+ */
 #define MTRACE_TRACE_USER	(1U << 0)	/* RTIT_CTL.User */
 #define MTRACE_TRACE_KERNEL	(1U << 1)	/* RTIT_CTL.OS */
 #define MTRACE_TRACE_TSC	(1U << 2)	/* RTIT_CTL.TSCEn */
 #define MTRACE_TRACE_MTC	(1U << 3)	/* RTIT_CTL.MTCEn, with mtc_freq */
 #define MTRACE_TRACE_CYC	(1U << 4)	/* RTIT_CTL.CYCEn, with cyc_thresh */
 #define MTRACE_TRACE_NORETCOMP	(1U << 5)	/* RTIT_CTL.DisRETC */
-#define MTRACE_TRACE_FLAGS_ALL	((1U << 6) - 1)
+#define MTRACE_TRACE_PTW	(1U << 6)	/* RTIT_CTL.PTWEn */
+#define MTRACE_TRACE_PTW_FUP	(1U << 7)	/* RTIT_CTL.FUPonPTW, with PTW */
+#define MTRACE_TRACE_POWER	(1U << 8)	/* RTIT_CTL.PwrEvtEn */
+#define MTRACE_TRACE_NOBRANCH	(1U << 9)	/* RTIT_CTL.BranchEn is clear */
+#define MTRACE_TRACE_CR3	(1U << 10)	/* RTIT_CTL.CR3Filter */
+#define MTRACE_TRACE_EVENT	(1U << 11)	/* RTIT_CTL.EventEn */
+#define MTRACE_TRACE_NOTNT	(1U << 12)	/* RTIT_CTL.DisTNT */
+#define MTRACE_TRACE_FLAGS_ALL	((1U << 13) - 1)
+
+/* mtrace_setup.missing: what a set-up asked for and the CPU has not. */
+#define MTRACE_CAP_CR3_FILTER	(1U << 0)	/* CPUID.14H:EBX[0] */
+#define MTRACE_CAP_PSB_CYC	(1U << 1)	/* EBX[1]: CYC, psb_freq */
+#define MTRACE_CAP_IP_FILTER	(1U << 2)	/* EBX[2]: ranges */
+#define MTRACE_CAP_MTC		(1U << 3)	/* EBX[3]: MTC, NOBRANCH */
+#define MTRACE_CAP_PTWRITE	(1U << 4)	/* EBX[4] */
+#define MTRACE_CAP_POWER	(1U << 5)	/* EBX[5] */
+#define MTRACE_CAP_EVENT	(1U << 7)	/* EBX[7] */
+#define MTRACE_CAP_NOTNT	(1U << 8)	/* EBX[8] */
+/* It has the field, but not with that value. */
+#define MTRACE_CAP_MTC_FREQ	(1U << 16)	/* mtc_freq; cpuid14[4] >> 16 */
+#define MTRACE_CAP_CYC_THRESH	(1U << 17)	/* cyc_thresh; cpuid14[5] */
+#define MTRACE_CAP_PSB_FREQ	(1U << 18)	/* psb_freq; cpuid14[5] >> 16 */
+#define MTRACE_CAP_RANGES	(1U << 19)	/* so many; cpuid14[4] & 7 */
+/* The kernel isolates its page tables: CR3 with both of USER and KERNEL. */
+#define MTRACE_CAP_SAME_CR3	(1U << 20)
+
+/* mtrace_range.kind; the values of RTIT_CTL.ADDRn_CFG */
+#define MTRACE_RANGE_FILTER	1
+#define MTRACE_RANGE_STOP	2
+
+/* What there is room for; a CPU may have fewer, see mtrace_caps.nr_ranges. */
+#define MTRACE_MAX_RANGES	4
+
+/**
+ * struct mtrace_range - a range of code that filters or stops the trace
+ * @start: address of its first byte
+ * @end: address of its last byte, not before @start
+ * @kind: MTRACE_RANGE_FILTER: what lies in none of the ranges of this kind is
+ *	not traced. MTRACE_RANGE_STOP: a thread that gets into it is traced no
+ *	more until its next snapshot, which takes what led there and begins
+ *	anew; its region has MTRACE_REGION_STOPPED
+ * @pad: zero
+ *
+ * Both addresses must be canonical, and those of user code unless
+ * MTRACE_TRACE_KERNEL is given. A range has nothing to do with a process: each
+ * thread of the session has it in its own address space.
+ */
+struct mtrace_range {
+	__u64 start;
+	__u64 end;
+	__u32 kind;
+	__u32 pad;
+};
 
 /* mtrace_setup.flags: how the session grows. */
 #define MTRACE_SETUP_INHERIT_THREADS	(1U << 0)	/* clone() with CLONE_THREAD */
@@ -112,7 +179,7 @@ struct mtrace_caps {
  * @mtc_freq: in: RTIT_CTL.MTCFreq, 0 unless MTRACE_TRACE_MTC
  * @cyc_thresh: in: RTIT_CTL.CycThresh, 0 unless MTRACE_TRACE_CYC
  * @psb_freq: in: RTIT_CTL.PSBFreq
- * @pad: zero
+ * @nr_ranges: in: how many of @range are meant
  * @pmu_type: in: /sys/bus/event_source/devices/intel_pt/type, by which the
  *	module reserves PT against perf; 0 where the kernel has no such PMU
  * @nr_regions: out: regions that the buffer was divided into
@@ -121,18 +188,25 @@ struct mtrace_caps {
  *	power of two, at most mtrace_caps.max_region_size
  * @rtit_ctl: out: IA32_RTIT_CTL as it will be programmed
  * @available: out: where the call failed with ENOMEM, the bytes of memory
- *	that were available then (the structure is written back in that case
- *	alone among the failures); else 0
+ *	that were available then; else 0
  * @start_tsc: out: the TSC at a moment of the call ...
  * @start_monotonic_ns: out: ... and CLOCK_MONOTONIC ...
  * @start_realtime_ns: out: ... and CLOCK_REALTIME at the same moment
+ * @range: in: ranges of addresses; those from @nr_ranges on are zero
+ * @missing: out: where the call failed with EOPNOTSUPP, every MTRACE_CAP_* that
+ *	it would have taken; else 0
+ * @pad: zero
  * @reserved: zero
  *
  * Errors: EBUSY (already set up; or PT is in use by another user such as perf
- * or the firmware), EOPNOTSUPP (the CPU cannot do one of trace_flags, or a
- * frequency or threshold in the value given), EACCES (kernel tracing is
+ * or the firmware), EOPNOTSUPP (see @missing), EACCES (kernel tracing is
  * forbidden by lockdown), ENOMEM (see @available), ENOSPC (a region
- * would be smaller than one page).
+ * would be smaller than one page). PTW_FUP without PTW, and a range that is
+ * none, are EINVAL. Of all failures, EOPNOTSUPP and ENOMEM alone write the
+ * structure back.
+ *
+ * MTRACE_IOC_GET_SETUP gives the structure as SETUP has left it: what the
+ * session got. All but @size must be zero. Errors: EINVAL (not set up).
  */
 struct mtrace_setup {
 	__u32 size;
@@ -144,7 +218,7 @@ struct mtrace_setup {
 	__u8 mtc_freq;
 	__u8 cyc_thresh;
 	__u8 psb_freq;
-	__u8 pad;
+	__u8 nr_ranges;
 	__u32 pmu_type;
 	__u32 nr_regions;
 	__u64 region_size;
@@ -153,6 +227,9 @@ struct mtrace_setup {
 	__u64 start_tsc;
 	__u64 start_monotonic_ns;
 	__u64 start_realtime_ns;
+	struct mtrace_range range[MTRACE_MAX_RANGES];
+	__u32 missing;
+	__u32 pad;
 	__u64 reserved[4];
 };
 
@@ -163,9 +240,10 @@ struct mtrace_setup {
  * @tid: in: thread id, in the caller's pid namespace
  * @pad: zero
  *
- * ATTACH errors: EINVAL (not set up), ESRCH (no such thread, or it is exiting),
- * EEXIST (in this session already), EBUSY (in another session), ENOSPC
- * (max_threads are traced, or no region is free).
+ * ATTACH errors: EINVAL (not set up; or a thread of the kernel, which has no
+ * address space, with MTRACE_TRACE_CR3), ESRCH (no such thread, or it is
+ * exiting), EEXIST (in this session already), EBUSY (in another session),
+ * ENOSPC (max_threads are traced, or no region is free).
  * DETACH errors: EINVAL (not set up), ESRCH (not in this session). The last
  * region of a thread that was detached or exited stays part of the next
  * snapshot, unless the thread never ran in it.
@@ -207,7 +285,7 @@ struct mtrace_snapshot {
 #define MTRACE_REGION_WRAPPED	(1U << 0)	/* older bytes were overwritten */
 #define MTRACE_REGION_EXITED	(1U << 1)	/* the thread exited or was detached */
 #define MTRACE_REGION_ERROR	(1U << 2)	/* RTIT_STATUS.Error was seen */
-#define MTRACE_REGION_STOPPED	(1U << 3)	/* RTIT_STATUS.Stopped was seen */
+#define MTRACE_REGION_STOPPED	(1U << 3)	/* it came to a STOP range */
 
 /**
  * struct mtrace_region - one frozen region of a snapshot
@@ -291,7 +369,7 @@ struct mtrace_release {
  *	region was free
  * @wraps: regions found wrapped when frozen
  * @errors: times RTIT_STATUS.Error was seen or the CPU refused to trace
- * @stops: times RTIT_STATUS.Stopped was seen
+ * @stops: times that a thread came to a range that stops the trace
  * @unswitched: threads that a snapshot found no free region for
  * @recycled: regions of exited threads that were made free before a snapshot
  *	took them, because free ones ran short: their trace is lost
@@ -328,10 +406,12 @@ struct mtrace_status {
 #define MTRACE_IOC_DESCRIBE	_IOWR(MTRACE_IOC_MAGIC, 7, struct mtrace_describe)
 #define MTRACE_IOC_RELEASE	_IOW(MTRACE_IOC_MAGIC, 8, struct mtrace_release)
 #define MTRACE_IOC_GET_STATUS	_IOWR(MTRACE_IOC_MAGIC, 9, struct mtrace_status)
+#define MTRACE_IOC_GET_SETUP	_IOWR(MTRACE_IOC_MAGIC, 11, struct mtrace_setup)
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct mtrace_caps) == 104, "mtrace ABI");
-_Static_assert(sizeof(struct mtrace_setup) == 120, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_range) == 24, "mtrace ABI");
+_Static_assert(sizeof(struct mtrace_setup) == 224, "mtrace ABI");
 _Static_assert(sizeof(struct mtrace_thread) == 16, "mtrace ABI");
 _Static_assert(sizeof(struct mtrace_snapshot) == 56, "mtrace ABI");
 _Static_assert(sizeof(struct mtrace_region) == 80, "mtrace ABI");

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -31,6 +32,34 @@ static void test_explain(void **state)
 	check(-EACCES, true, "no permission", "CAP_PERFMON");
 	check(-EPERM, false, "no permission", "run as root");
 	check(-EMFILE, true, "/dev/mtrace", "Too many open files");
+}
+
+static void check_missing(uint32_t missing, const char *wanted)
+{
+	char line[1024], all[1024];
+
+	mt_device_missing(missing, line, sizeof(line));
+	snprintf(all, sizeof(all), "this CPU cannot trace with the options asked for: it has %s; "
+		 "leave out what needs that, or try --timing tsc", wanted);
+	assert_string_equal(line, all);
+}
+
+static void test_missing(void **state)
+{
+	char line[1024], tiny[16];
+
+	(void)state;
+	check_missing(MTRACE_CAP_PTWRITE, "no PTWRITE");
+	check_missing(MTRACE_CAP_EVENT | MTRACE_CAP_IP_FILTER,
+		      "no filter by address, no event trace");
+	check_missing(1U << 31, "not what the module calls 0x80000000");
+	check_missing(1U << 31 | MTRACE_CAP_POWER,
+		      "no power events, not what the module calls 0x80000000");
+	/* The longest that there can be is not cut off, and a short line is a line. */
+	mt_device_missing(UINT32_MAX, line, sizeof(line));
+	assert_non_null(strstr(line, "--timing tsc"));
+	mt_device_missing(UINT32_MAX, tiny, sizeof(tiny));
+	assert_int_equal(strlen(tiny), sizeof(tiny) - 1);
 }
 
 static void check_pieces(uint64_t head, uint64_t valid, uint32_t flags, const char *wanted)
@@ -62,6 +91,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_pieces),
 	};
 
