@@ -69,6 +69,27 @@ void work_spin(struct load *load, uint32_t index)
 	}
 }
 
+uint64_t load_ptwrite_payload(uint32_t i)
+{
+	return 0x0123456789abcdefull * (i + 1);
+}
+
+static void __attribute__((noinline, noclone)) ptwrite(uint64_t payload)
+{
+	__asm__ volatile(".globl load_ptwrite_here\n"
+			 "load_ptwrite_here: ptwrite %0" : : "r"(payload));
+}
+
+void work_ptwrite(struct load *load, uint32_t index)
+{
+	uint32_t i;
+
+	(void)load;
+	(void)index;
+	for (i = 0; i < WORK_PTWRITES; i++)
+		ptwrite(load_ptwrite_payload(i));
+}
+
 static void *body(void *data)
 {
 	struct start *start = data;

@@ -44,7 +44,14 @@ void work_calls(struct load *load, uint32_t index);	/* 20,000 calls */
 void work_yield(struct load *load, uint32_t index);	/* with switches */
 void work_spin(struct load *load, uint32_t index);	/* until load_end() */
 
+void work_ptwrite(struct load *load, uint32_t index);	/* 100 PTWRITEs */
+
+/* Where its PTWRITE is, and what that says the ith time. */
+extern const char load_ptwrite_here[];
+uint64_t load_ptwrite_payload(uint32_t i);
+
 #define WORK_CALLS		20000
+#define WORK_PTWRITES		100
 #define WORK_YIELDS		2500
 #define WORK_CALLS_A_YIELD	12
 

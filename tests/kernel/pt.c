@@ -40,16 +40,26 @@ static bool is_kernel(uint64_t ip)
  * @on: whether packets are being generated, by TIP.PGE and TIP.PGD
  * @known: whether @on is known
  * @in_psb: whether between PSB and PSBEND, where packets tell of state
+ * @ptw_fup: whether the next FUP belongs to the last PTW
  */
 struct reader {
 	uint64_t ip;
-	bool on, known, in_psb;
+	bool on, known, in_psb, ptw_fup;
 };
+
+static void see_address(uint64_t ip, struct pt_stats *stats)
+{
+	if (ip < stats->lowest)
+		stats->lowest = ip;
+	if (ip > stats->highest)
+		stats->highest = ip;
+}
 
 static void read_packet(struct reader *r, const struct pt_packet *packet,
 			uint64_t offset, uint64_t target,
 			struct pt_stats *stats)
 {
+	stats->after_stop += stats->stop && packet->type != ppt_pad;
 	switch (packet->type) {
 	case ppt_psb:
 		stats->psb++;
@@ -66,6 +76,8 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 		r->on = true;
 		r->known = true;
 		stats->pge++;
+		stats->entries += r->ip == target;
+		see_address(r->ip, stats);
 		stats->kernel += is_kernel(r->ip);
 		break;
 	case ppt_tip_pgd:
@@ -82,6 +94,7 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 		r->ip = last_ip(r->ip, &packet->payload.ip);
 		stats->tip++;
 		stats->hits += r->ip == target;
+		see_address(r->ip, stats);
 		stats->kernel += is_kernel(r->ip);
 		break;
 	case ppt_fup:
@@ -92,6 +105,10 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 			r->known = true;
 		}
 		stats->fup += !r->in_psb;
+		see_address(r->ip, stats);
+		if (r->ptw_fup && stats->ptw <= PT_KEPT)
+			stats->ptws[stats->ptw - 1].ip = r->ip;
+		r->ptw_fup = false;
 		break;
 	case ppt_tnt_8:
 	case ppt_tnt_64:
@@ -111,10 +128,59 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 		break;
 	case ppt_cyc:
 		stats->cyc++;
+		if (packet->payload.cyc.value < stats->least_cyc)
+			stats->least_cyc = packet->payload.cyc.value;
+		break;
+	case ppt_pip:
+		stats->pip++;
+		break;
+	case ppt_mwait:
+		stats->mwait++;
+		break;
+	case ppt_pwre:
+		stats->pwre++;
+		break;
+	case ppt_exstop:
+		stats->exstop++;
+		break;
+	case ppt_pwrx:
+		stats->pwrx++;
+		break;
+	case ppt_stop:
+		stats->stop++;
+		break;
+	case ppt_ptw:
+		if (stats->ptw++ < PT_KEPT)
+			stats->ptws[stats->ptw - 1].payload =
+				packet->payload.ptw.payload;
+		r->ptw_fup = packet->payload.ptw.ip;
 		break;
 	default:
 		break;
 	}
+}
+
+/*
+ * The packets of event trace, which libipt 2.0.5 does not know: SDM vol. 3,
+ * "Control Flow Event (CFE) Packet" and "Event Data (EVD) Packet". Returns the
+ * size of the packet, 0 if it is none of these.
+ */
+static size_t read_event(const uint8_t *bytes, size_t left,
+			 struct pt_stats *stats)
+{
+	if (left >= 4 && bytes[0] == 0x02 && bytes[1] == 0x13) {
+		stats->cfe++;
+		return 4;
+	}
+	if (left >= 11 && bytes[0] == 0x02 && bytes[1] == 0x53) {
+		if (stats->evd < PT_KEPT) {
+			stats->evds[stats->evd].type = bytes[2] & 0x3f;
+			memcpy(&stats->evds[stats->evd].payload, bytes + 3, 8);
+		}
+		stats->evd++;
+		return 11;
+	}
+	return 0;
 }
 
 void pt_read(const struct session *s, const struct mtrace_region *region,
@@ -128,9 +194,12 @@ void pt_read(const struct session *s, const struct mtrace_region *region,
 	struct pt_packet packet;
 	struct pt_config config;
 	uint8_t *bytes;
+	size_t event;
 	int ret;
 
 	memset(stats, 0, sizeof(*stats));
+	stats->lowest = UINT64_MAX;
+	stats->least_cyc = UINT64_MAX;
 	CHECK(region->offset % size == 0 && region->head < size,
 	      "region at %#llx with head %#llx", region->offset, region->head);
 	CHECK_EQ(region->valid, wrapped ? size : region->head);
@@ -165,6 +234,15 @@ void pt_read(const struct session *s, const struct mtrace_region *region,
 		ret = pt_pkt_next(decoder, &packet, sizeof(packet));
 		if (ret == -pte_eos)
 			break;
+		if (ret == -pte_bad_opc)
+			event = read_event(bytes + offset,
+					   region->valid - offset, stats);
+		else
+			event = 0;
+		if (event) {
+			pt_pkt_sync_set(decoder, offset + event);
+			continue;
+		}
 		if (ret < 0 || packet.type == ppt_unknown ||
 		    packet.type == ppt_invalid)
 			FAIL("no packet at %#lx of %#llx bytes: %s", offset,

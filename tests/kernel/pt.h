@@ -4,6 +4,9 @@
 
 #include "harness.h"
 
+/* Of some packets what they say is kept, of so many of them. */
+#define PT_KEPT	256
+
 /**
  * struct pt_stats - what a trace holds
  * @psb: PSB packets
@@ -16,12 +19,37 @@
  * @tsc: TSC packets
  * @mtc: MTC packets
  * @cyc: CYC packets
+ * @pip: PIP packets
+ * @mwait: MWAIT packets
+ * @pwre: PWRE packets
+ * @exstop: EXSTOP packets
+ * @pwrx: PWRX packets
+ * @cfe: CFE packets
+ * @stop: TraceStop packets
+ * @after_stop: packets behind the first of these
  * @hits: TIP packets that go to the address that was asked for
+ * @entries: TIP.PGE packets that do
  * @kernel: TIP.PGE and TIP packets that go to kernel addresses
+ * @lowest: least address of TIP.PGE, TIP and FUP packets
+ * @highest: greatest of these
+ * @least_cyc: the least cycle count of a CYC packet
+ * @ptw: PTW packets
+ * @ptws: the first of them: what they say, and the FUP that follows, or 0
+ * @evd: EVD packets
+ * @evds: the first of them: what kind, and what they say
  */
 struct pt_stats {
 	uint64_t psb, pge, pgd, tip, tnt, fup, ovf, tsc, mtc, cyc;
-	uint64_t hits, kernel;
+	uint64_t pip, mwait, pwre, exstop, pwrx, cfe, stop, after_stop;
+	uint64_t hits, entries, kernel, lowest, highest, least_cyc;
+	uint64_t ptw, evd;
+	struct {
+		uint64_t payload, ip;
+	} ptws[PT_KEPT];
+	struct {
+		uint64_t payload;
+		uint8_t type;
+	} evds[PT_KEPT];
 };
 
 /*

@@ -16,58 +16,8 @@
 
 #include "harness.h"
 #include "load.h"
+#include "msr.h"
 #include "pt.h"
-
-#define MSR_RTIT_OUTPUT_BASE	0x560
-#define MSR_RTIT_OUTPUT_MASK	0x561
-#define MSR_RTIT_CTL		0x570
-
-static uint64_t read_msr(int cpu, uint32_t msr)
-{
-	uint64_t value;
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		FAIL("%s: %s", path, strerror(errno));
-	if (pread(fd, &value, sizeof(value), msr) != sizeof(value))
-		FAIL("MSR %#x of CPU %d: %s", msr, cpu, strerror(errno));
-	close(fd);
-	return value;
-}
-
-struct msrs {
-	uint64_t value[8][3];
-};
-
-static void read_msrs(struct msrs *msrs)
-{
-	int cpu;
-
-	memset(msrs, 0, sizeof(*msrs));
-	for (cpu = 0; cpu < nr_cpus() && cpu < 8; cpu++) {
-		msrs->value[cpu][0] = read_msr(cpu, MSR_RTIT_OUTPUT_BASE);
-		msrs->value[cpu][1] = read_msr(cpu, MSR_RTIT_OUTPUT_MASK);
-		msrs->value[cpu][2] = read_msr(cpu, MSR_RTIT_CTL);
-	}
-}
-
-static void check_msrs_as(const struct msrs *before)
-{
-	struct msrs now;
-	int cpu, i;
-
-	read_msrs(&now);
-	for (cpu = 0; cpu < nr_cpus() && cpu < 8; cpu++) {
-		CHECK_EQ(now.value[cpu][2] & 1, 0);
-		for (i = 0; i < 3; i++)
-			CHECK(now.value[cpu][i] == before->value[cpu][i],
-			      "MSR %d of CPU %d was %#lx and is %#lx", i, cpu,
-			      before->value[cpu][i], now.value[cpu][i]);
-	}
-}
 
 /* Trace a thread until it has been seen to run, then wait for the end. */
 static void own_session(struct load *load, uint32_t *ready)

@@ -3,9 +3,10 @@
  * Has mtrace.ko trace a command and all that it starts, and does nothing with the
  * trace: what is left is the cost of tracing itself.
  *
- *	traced [-i] tsc|mtc|cyc COMMAND [ARG...]
+ *	traced [-i] [-3] tsc|mtc|cyc COMMAND [ARG...]
  *
  * -i	only the command's first process, not those that it starts
+ * -3	with the CR3 filter
  *
  * The exit status is the command's, or 1 and a message if it cannot be traced.
  */
@@ -29,7 +30,7 @@ static const char *const timings[] = {
 	[MT_TIMING_CYC] = "cyc",
 };
 
-static int set_up(struct mt_device *dev, const char *timing, bool inherit)
+static int set_up(struct mt_device *dev, const char *timing, bool inherit, bool cr3)
 {
 	struct mt_plan_wish wish = {
 		.snapshot_size = THREADS * SHARE,
@@ -57,12 +58,14 @@ static int set_up(struct mt_device *dev, const char *timing, bool inherit)
 		return err;
 	if (inherit)
 		plan.setup.flags |= MTRACE_SETUP_INHERIT_PROCESSES;
+	if (cr3)
+		plan.setup.trace_flags |= MTRACE_TRACE_CR3;
 	return mt_device_setup(dev, &plan.setup);
 }
 
 int main(int argc, char **argv)
 {
-	bool inherit = true;
+	bool inherit = true, cr3 = false;
 	struct mt_device dev;
 	int status, go[2];
 	pid_t pid;
@@ -73,11 +76,16 @@ int main(int argc, char **argv)
 		argc--;
 		argv++;
 	}
+	if (argc > 1 && !strcmp(argv[1], "-3")) {
+		cr3 = true;
+		argc--;
+		argv++;
+	}
 	if (argc < 3) {
-		fprintf(stderr, "usage: traced [-i] tsc|mtc|cyc COMMAND [ARG...]\n");
+		fprintf(stderr, "usage: traced [-i] [-3] tsc|mtc|cyc COMMAND [ARG...]\n");
 		return 2;
 	}
-	if (set_up(&dev, argv[1], inherit) || pipe(go))
+	if (set_up(&dev, argv[1], inherit, cr3) || pipe(go))
 		return 1;
 
 	pid = fork();
