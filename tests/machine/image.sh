@@ -103,6 +103,8 @@ make_image() {
 	printf '%s\n' "$1" >"$part/key"
 	boot_image && save_image || trouble=${trouble:-it was not saved}
 	console >"$part/console"
+	# QEMU that refused its arguments would do so again.
+	[[ $trouble != "QEMU ended with status "* || -s $part/console ]] || machine_failed "$trouble"
 	kill_machine
 	empty_work
 	if [[ -z $trouble ]] && ! mv -T "$part" "$image" 2>/dev/null; then
