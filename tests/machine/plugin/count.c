@@ -42,6 +42,11 @@ static void update(struct count *count, const uint64_t insns[2])
 {
 	count->total.kernel = insns[0];
 	count->total.user = insns[1];
+	/* An interval has only that part of the time without trace that is its own. */
+	if (count->is_off && insns[0] > count->off_since) {
+		count->total.off += insns[0] - count->off_since;
+		count->off_since = insns[0];
+	}
 }
 
 static void write_interval(const struct count *count, unsigned int i, bool open)
@@ -124,8 +129,7 @@ void count_msr(struct count *count, uint32_t msr, bool write)
 
 void count_trace(struct count *count, bool on, const uint64_t insns[2])
 {
-	if (on && count->is_off)
-		count->total.off += insns[0] - count->off_since;
+	update(count, insns);
 	/* The WRMSR itself is counted when it has completed, and ran with TraceEn set. */
 	count->off_since = insns[0] + 1;
 	count->is_off = !on;

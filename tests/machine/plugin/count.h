@@ -7,7 +7,7 @@
  * of names and numbers,
  *	label L cpu N user U kernel K off O [rdmsr_HEX R | wrmsr_HEX W]… [open 1]
  * U and K are instructions completed at CPL 3 and CPL 0; O is how many of K ran with
- * TraceEn clear, between a WRMSR that cleared it and one that set it; the MSRs are
+ * TraceEn clear, from a WRMSR that cleared it to one that set it; the MSRs are
  * Intel PT's, those that were accessed. An interval that is open at exit says so.
  * Must not know: QEMU, who counts instructions.
  */

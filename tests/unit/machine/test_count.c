@@ -49,7 +49,7 @@ static void test_interval(void **state)
 
 /*
  * TraceEn is cleared by the kernel's instruction 11 (10 have completed), and set
- * by its 31st: 12 to 30 ran in between.
+ * by its 31st: 12 to 30 ran in between. After the 41st cleared it, 42 to 60 ran.
  */
 static void test_off(void **state)
 {
@@ -61,7 +61,22 @@ static void test_off(void **state)
 	count_trace(count, true, INSNS(30, 50));
 	count_trace(count, false, INSNS(40, 50));
 	count_end(count, 1, INSNS(60, 50));
-	assert_file("label 1 cpu 3 user 50 kernel 60 off 19\n");
+	assert_file("label 1 cpu 3 user 50 kernel 60 off 38\n");
+}
+
+/* TraceEn was cleared by instruction 11; of 12 to 1015 without it the interval has 1001 to 1015. */
+static void test_off_before(void **state)
+{
+	struct count *count = *state;
+
+	count_trace(count, false, INSNS(10, 0));
+	count_begin(count, 1, INSNS(1000, 0));
+	count_begin(count, 2, INSNS(1010, 0));
+	count_trace(count, true, INSNS(1015, 0));
+	count_end(count, 2, INSNS(1020, 0));
+	count_end(count, 1, INSNS(1030, 0));
+	assert_file("label 2 cpu 3 user 0 kernel 10 off 5\n"
+		    "label 1 cpu 3 user 0 kernel 30 off 15\n");
 }
 
 static void test_nested(void **state)
@@ -100,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_interval, setup),
 		cmocka_unit_test_setup(test_off, setup),
+		cmocka_unit_test_setup(test_off_before, setup),
 		cmocka_unit_test_setup(test_nested, setup),
 		cmocka_unit_test_setup(test_open, setup),
 	};
