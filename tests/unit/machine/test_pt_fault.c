@@ -33,15 +33,19 @@ static void test_parse(void **state)
 		{ "readonly:4294967295", PT_FAULT_READONLY, 4294967295ULL * 1024 },
 		{ "jump:500", PT_FAULT_JUMP, 500 },
 	};
+	char names[200] = "";
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		strcat(names, i ? ", " : "");
+		strncat(names, good[i].text, strcspn(good[i].text, ":"));
 		assert_int_equal(pt_faults.n[good[i].kind], 0);
 		assert_null(pt_fault_parse(good[i].text));
 		assert_int_equal(pt_faults.n[good[i].kind], good[i].n);
 	}
 	assert_int_equal(i, PT_FAULT_KINDS);
+	assert_string_equal(pt_fault_names, names);
 }
 
 /* One message; it names what was wrong and what to give instead. */
