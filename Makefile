@@ -39,10 +39,11 @@ UNIT_BIN := $(UNIT:tests/unit/%.c=$(BUILD)/unit/%)
 
 # make bench, make bench machine decode, or make bench BENCH="machine decode"
 BENCH_AREAS := machine switch extract decode view
-BENCH	?= $(filter $(BENCH_AREAS),$(MAKECMDGOALS))
+GOALS	:= all help tool module install uninstall dkms-install demo check bench unit tests packages flags clean
+# What is neither a goal nor an area is for the bench to refuse, before it measures.
+BENCH	?= $(filter-out $(GOALS),$(MAKECMDGOALS))
 
-.PHONY: all help tool module install uninstall dkms-install demo check bench unit tests \
-	packages flags clean $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_AREAS))
+.PHONY: $(GOALS) $(if $(filter bench,$(MAKECMDGOALS)),$(BENCH_AREAS))
 .DELETE_ON_ERROR:
 
 all: tool
