@@ -6,6 +6,7 @@
 # An image is a folder, named by a hash of its `key`, the list of all that it depends on:
 #   machine   the guest's memory and QEMU's devices   plugin   the plugin's own state
 #   console   what the kernel said while it booted    key      what it was made of
+#   whole     what of these can be looked at quickly, to tell that nothing was cut off since
 # What belongs to one run is not in it: the guest has mounted nothing of the host's and loaded no module yet. It appears
 # under its name when it is whole, so what has the name may be used.
 
@@ -64,13 +65,23 @@ find_image() {
 	wait "$sleeper_pid"
 	sleeper_pid=
 	(($1)) && rm -rf "$image"
-	if [[ -d $image ]]; then
+	if [[ -d $image ]] && [[ $(whole "$image") != "$(cat "$image/whole" 2>&1)" ]]; then
+		# QEMU would take memory that is not there for zeros.
+		say "the image of the machine does not load (it is damaged); it boots instead"
+		drop_image
+	elif [[ -d $image ]]; then
 		# The time tells when it was last used.
 		touch "$image"
 	else
 		make_image "$key"
 	fi
 	exec {lock}>&-
+}
+
+# whole IMAGE: the size of the machine, which is too large to be read for this, and a sum of the plugin's part.
+whole() {
+	stat -c %s "$1/machine" 2>&1
+	[[ ! -f $1/plugin ]] || sha256sum <"$1/plugin"
 }
 
 # drop_image: removes an image that was of no use.
@@ -107,6 +118,7 @@ make_image() {
 	[[ $trouble != "QEMU ended with status "* || -s $part/console ]] || machine_failed "$trouble"
 	kill_machine
 	empty_work
+	[[ $trouble ]] || whole "$part" >"$part/whole" || trouble="$images_dir cannot be written"
 	if [[ -z $trouble ]] && ! mv -T "$part" "$image" 2>/dev/null; then
 		trouble="$images_dir cannot be written"
 	fi
