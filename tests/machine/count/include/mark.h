@@ -6,7 +6,8 @@
  *
  * Between BEGIN and END of one label on one vCPU the plugin counts what runs
  * there, and writes a line when the interval ends: docs/PT-MACHINE.md says what
- * is in it. The markers' own CPUIDs are not counted.
+ * is in it. The markers' own CPUIDs are not counted. Both give EAX = MARK_ON, or not if
+ * nothing was begun, with 16 intervals open on the vCPU, or ended, with none of the label.
  */
 #ifndef COUNT_MARK_H
 #define COUNT_MARK_H
