@@ -115,7 +115,7 @@ make_image() {
 	boot_image && save_image || trouble=${trouble:-it was not saved}
 	console >"$part/console"
 	# QEMU that refused its arguments would do so again.
-	[[ $trouble != "QEMU ended with status "* || -s $part/console ]] || machine_failed "$trouble"
+	[[ $trouble != "QEMU ended with status "* || -s $work/console ]] || machine_failed "$trouble"
 	kill_machine
 	empty_work
 	[[ $trouble ]] || whole "$part" >"$part/whole" || trouble="$images_dir cannot be written"
