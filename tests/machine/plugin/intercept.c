@@ -113,6 +113,7 @@ static void amend_tsc(struct vcpu *v)
 {
 	clock_compare((uint32_t)reg_read(REG_RAX) | reg_read(REG_RDX) << 32);
 	set_edx_eax(vcpu_tsc(v));
+	pt_flow_clock_seen(&v->flow);
 	watch_rest();
 }
 
@@ -173,6 +174,7 @@ static void rdtsc(unsigned int index, void *udata)
 	if (hook->block->cpl && (reg_read(REG_CR4) & CR4_TSD))
 		return;
 	set_edx_eax(vcpu_tsc(v));
+	pt_flow_clock_seen(&v->flow);
 	if (hook->class == X86_RDTSCP)
 		reg_write(REG_RCX, (uint32_t)v->tsc_aux);
 	watch_rest();

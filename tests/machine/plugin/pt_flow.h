@@ -141,6 +141,15 @@ unsigned int pt_flow_needs(const struct pt_flow *flow);
 #define PT_FLOW_CLOCK_STEPS	8
 
 /*
+ * The program has read the TSC. It can tell then what came before and what after: no
+ * branch behind this may stand before an MTC that was due by now.
+ */
+static inline void pt_flow_clock_seen(struct pt_flow *flow)
+{
+	flow->steps = 0;
+}
+
+/*
  * Execution has come to @at without an event, by @branch if that is not NULL.
  * pt_flow_step() may insert a PSB, so the instruction at @at must be the next
  * one; pt_flow_arrive() does not, for when an event follows at once.

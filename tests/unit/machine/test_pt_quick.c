@@ -169,6 +169,30 @@ static void test_event(void **state)
 	assert_false(with.flow.quick);
 }
 
+/*
+ * A program that has read the TSC knows that its next branch is behind that moment,
+ * so an MTC that was due then stands before it, and behind the branches before.
+ */
+static void test_clock_seen(void **state)
+{
+	const uint64_t mtc = 8 * 102;	/* MTCFreq 3, TSC ticks of a crystal's tick */
+	unsigned int i, quick;
+
+	(void)state;
+	for (quick = 0; quick < 2; quick++) {
+		start(&with, CTL_MTC_EN | 3ULL << 14);
+		for (i = 0; i < PT_FLOW_CLOCK_STEPS - 3; i++)
+			branch(&with, X86_COND, true, quick);
+		with.now = mtc;
+		pt_flow_clock_seen(&with.flow);
+		branch(&with, X86_COND, true, quick);
+
+		assert_int_equal(with.flow.enc.count.of_type[PT_MTC], 1);
+		assert_int_equal(with.flow.enc.tnt_bits, 1);
+		assert_int_equal(with.quick > 0, quick);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_same_mtc),
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_event),
+		cmocka_unit_test(test_clock_seen),
 	};
 
 	return cmocka_run_group_tests_name("pt_quick", tests, NULL, NULL);
