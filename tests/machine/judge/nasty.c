@@ -121,7 +121,8 @@ static noinline void nothing(void)
  */
 static noinline void breakpoints(void)
 {
-	static uint64_t stack[64], *const top = &stack[50];
+	/* Signals come here, too, whose frames are large. */
+	static uint64_t stack[8192], *const top = &stack[8176];
 	extern const char nasty_loop[];
 	static void *pointer;
 	long n = 4;
