@@ -3,12 +3,15 @@
  * Code that is hard to trace: each way in which control flow can change in a
  * user program, and each way in which an instruction can fail to complete.
  *
- *	nasty [ROUNDS [retpoline]]
+ *	nasty [ROUNDS [retpoline | breakpoints]...]
  *
  * "retpoline" adds a return that does not go back to its call, with returns to
  * matching calls after it. By the SDM (36.4.2.2) each return takes one call
  * off the stack, compressed or not. libipt 2.0.5 leaves it there if the return
  * was not compressed, and goes astray: with return compression, leave it out.
+ *
+ * "breakpoints" adds those of perf, at whose coming and going the kernel patches
+ * its own code: leave it out where kernel code is traced, or run beside that.
  */
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -249,10 +252,18 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+static int has_word(char **argv, const char *word)
+{
+	while (*argv && strcmp(*argv, word))
+		argv++;
+	return *argv != NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const int rounds = argc > 1 ? atoi(argv[1]) : 3;
-	const int with_retpoline = argc > 2;
+	const int with_retpoline = has_word(argv, "retpoline");
+	const int with_breakpoints = has_word(argv, "breakpoints");
 	const struct sigaction fault = {
 		.sa_sigaction = on_fault,
 		.sa_flags = SA_SIGINFO | SA_NODEFER,
@@ -271,7 +282,8 @@ int main(int argc, char **argv)
 		arm();
 		faults();
 		single_step();
-		breakpoints();
+		if (with_breakpoints)
+			breakpoints();
 		strings();
 		loops();
 		if (with_retpoline)
