@@ -142,11 +142,21 @@ struct load *load_spawn(uint32_t threads,
 }
 
 /* One round of work by all threads, to its end. */
+void load_rounds(struct load **loads, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		loads[i]->done = 0;
+		__atomic_add_fetch(&loads[i]->go, 1, __ATOMIC_SEQ_CST);
+	}
+	for (i = 0; i < nr; i++)
+		WAIT_FOR(loads[i]->done == loads[i]->nr);
+}
+
 void load_round(struct load *load)
 {
-	load->done = 0;
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
-	WAIT_FOR(load->done == load->nr);
+	load_rounds(&load, 1);
 }
 
 void load_end(struct load *load)

@@ -37,6 +37,8 @@ struct load {
 struct load *load_spawn(uint32_t threads, void (*work)(struct load *load,
 						       uint32_t index));
 void load_round(struct load *load);
+/* One round of @nr loads at once. */
+void load_rounds(struct load **loads, int nr);
 void load_end(struct load *load);
 
 /* Work for load_spawn(). */
