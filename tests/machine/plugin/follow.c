@@ -329,27 +329,25 @@ void follow_if(unsigned int index, void *udata)
 /*
  * What no block has shown of the code that was interrupted at @from: where a far
  * branch had led just before, and a new RFLAGS.IF. It is in the frame that the
- * delivery pushed: RIP, CS and RFLAGS, above an error code for some exceptions.
+ * delivery pushed.
  */
 static void look_at_frame(const struct vcpu *v, uint64_t from, bool after_far,
 			  struct pt_where *source)
 {
-	uint64_t frame[4], *rip = frame;
+	struct vcpu_frame frame;
 	bool found;
 
 	if (!after_far && !(v->needs & PT_FLOW_NEEDS_IF))
 		return;
-	found = virt_read(reg_read(REG_RSP), frame, sizeof(frame));
-	if (found && *rip != from)
-		found = *++rip == from;
+	found = vcpu_find_frame(from, &frame);
 	if (found && (v->needs & PT_FLOW_NEEDS_IF))
-		source->intr = rip[2] & RFLAGS_IF;
+		source->intr = frame.rflags & RFLAGS_IF;
 	if (!after_far)
 		return;
-	source->cpl = found ? rip[1] & 3 : from >> 63 ? 0 : 3;
+	source->cpl = found ? frame.cs & 3 : from >> 63 ? 0 : 3;
 	if (found) {
-		source->mode = code_mode(rip[1]);
-		source->cs_base = code_base(rip[1]);
+		source->mode = code_mode(frame.cs);
+		source->cs_base = code_base(frame.cs);
 	}
 }
 

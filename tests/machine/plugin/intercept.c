@@ -52,10 +52,10 @@ static void count_skipped(const struct vcpu *v, const struct hook *hook)
 		v->shared->insns[hook->block->cpl != 0]++;
 }
 
-static void __attribute__((noreturn)) skip(const struct vcpu *v, const struct hook *hook)
+static void __attribute__((noreturn)) skip(struct vcpu *v, const struct hook *hook)
 {
 	count_skipped(v, hook);
-	qemu_plugin_set_pc(hook->next + v->hook_delta);
+	vcpu_leave(v, hook->next + v->hook_delta);
 }
 
 static void set_edx_eax(uint64_t val)
@@ -79,6 +79,7 @@ void intercept_delivered(struct vcpu *v, uint64_t from)
 		else
 			intercept_amend(v);
 	}
+	vcpu_delivered(v, from);
 	if (!v->gp_pending)
 		return;
 	v->gp_pending = false;
@@ -120,10 +121,16 @@ static void amend_tsc(struct vcpu *v)
 void intercept_amend(struct vcpu *v)
 {
 	v->shared->active &= ~VCPU_AMEND;
-	if (v->amend_class == X86_CPUID)
+	switch (v->amend_class) {
+	case X86_CPUID:
 		amend_cpuid(v);
-	else
+		break;
+	case X86_RDMSR:
+		set_edx_eax(v->rdmsr_val);
+		break;
+	default:
 		amend_tsc(v);
+	}
 }
 
 /*
@@ -136,15 +143,15 @@ static void amend_later(struct vcpu *v, const struct hook *hook)
 	const uint64_t ip = hook->ip + v->hook_delta;
 
 	if (hook->is_last && !watch_on && hook->ip != hook->block->start)
-		qemu_plugin_set_pc(ip);
+		vcpu_leave(v, ip);
 	if (hook->is_last)
-		watch_need(ip);
+		watch_need(v, ip);
 	v->amend_class = hook->class;
 	v->amend_ip = ip;
 	v->shared->active |= VCPU_AMEND;
 }
 
-static void after_cpuid(unsigned int index, void *udata)
+static void after_amended(unsigned int index, void *udata)
 {
 	struct vcpu *v = vcpu_get(index);
 
@@ -243,7 +250,7 @@ static void cpuid(unsigned int index, void *udata)
 		reg_write(REG_RBX, 0);
 		reg_write(REG_RCX, 0);
 		reg_write(REG_RDX, 0);
-		qemu_plugin_set_pc(((const struct hook *)udata)->next + v->hook_delta);
+		vcpu_leave(v, ((const struct hook *)udata)->next + v->hook_delta);
 	default:
 		return;
 	}
@@ -257,6 +264,7 @@ static void cpuid(unsigned int index, void *udata)
 
 /* ---- MSRs ---- */
 
+/* QEMU reads an MSR unknown to it as 0. */
 static void rdmsr(unsigned int index, void *udata)
 {
 	struct vcpu *v = vcpu_get(index);
@@ -286,8 +294,8 @@ static void rdmsr(unsigned int index, void *udata)
 			return;
 	}
 
-	set_edx_eax(val);
-	skip(v, udata);
+	v->rdmsr_val = val;
+	amend_later(v, udata);
 }
 
 static void trace_start(struct vcpu *v, const struct hook *hook)
@@ -358,7 +366,7 @@ static void wrmsr(unsigned int index, void *udata)
 	struct pt_msrs msrs = v->msrs;
 
 	if (msr == MSR_RTIT_CTL && (val & CTL_TRACE_EN))
-		watch_need(hook->ip + v->hook_delta);
+		watch_need(v, hook->ip + v->hook_delta);
 	if (count_is_on())
 		count_msr(&v->count, msr, true);
 	switch (pt_msr_write(&msrs, &pt_caps, msr, val)) {
@@ -434,7 +442,7 @@ static void ptwrite(unsigned int index, void *udata)
 	if ((v->shared->active & VCPU_TRACING) && (v->needs & PT_FLOW_NEEDS_PTW))
 		pt_flow_ptwrite(&v->flow, ip, payload, op.size, &at);
 	count_skipped(v, hook);
-	qemu_plugin_set_pc(at.ip);
+	vcpu_leave(v, at.ip);
 }
 
 static void lidt(unsigned int index, void *udata)
@@ -470,7 +478,7 @@ static void soft_int(unsigned int index, void *udata)
 		return;
 	vcpu_log(v, 1, "stale INT3 at %lx", ip);
 	v->stale++;
-	watch_retranslate(ip);
+	watch_retranslate(v, ip);
 }
 
 /* ---- counters ---- */
@@ -491,7 +499,7 @@ struct intercept intercept_way(enum x86_class class, uint8_t cpl)
 {
 	switch (class) {
 	case X86_CPUID:
-		return (struct intercept) { .before = cpuid, .after = after_cpuid };
+		return (struct intercept) { .before = cpuid, .after = after_amended };
 	case X86_RDTSC:
 	case X86_RDTSCP:
 		return (struct intercept) {
@@ -511,7 +519,7 @@ struct intercept intercept_way(enum x86_class class, uint8_t cpl)
 
 	switch (class) {
 	case X86_RDMSR:
-		return (struct intercept) { .before = rdmsr };
+		return (struct intercept) { .before = rdmsr, .after = after_amended };
 	case X86_WRMSR:
 		return (struct intercept) { .before = wrmsr };
 	case X86_RDPMC:

@@ -146,6 +146,7 @@ __attribute__((noreturn)) void qemu_plugin_set_pc(uint64_t vaddr);
 int qemu_plugin_read_memory_hwaddr(uint64_t addr, struct qp_bytes *data, size_t len);
 int qemu_plugin_write_memory_hwaddr(uint64_t addr, struct qp_bytes *data);
 bool qemu_plugin_read_memory_vaddr(uint64_t addr, struct qp_bytes *data, size_t len);
+bool qemu_plugin_write_memory_vaddr(uint64_t addr, struct qp_bytes *data);
 
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu);

@@ -30,6 +30,17 @@ static const char *const reg_names[REG_COUNT] = {
 #define EFER_LMA	PT_BIT(10)
 #define CR0_PE		PT_BIT(0)
 
+#define RFLAGS_1		PT_BIT(1)
+#define RFLAGS_RF		PT_BIT(16)
+#define RFLAGS_ARITHMETIC	0x8d5ULL
+/*
+ * TF, IF, IOPL, NT, VM, AC, VIF, VIP, ID. QEMU does not show DF, which nobody sets
+ * around such an instruction.
+ */
+#define RFLAGS_SYSTEM		0x3e7300ULL
+
+#define NOWHERE			PT_BIT(63)	/* no canonical address */
+
 static struct qp_bytes *scratch(size_t len)
 {
 	static __thread struct qp_bytes *bytes;
@@ -71,6 +82,14 @@ bool virt_read(uint64_t va, void *buf, size_t len)
 		return false;
 	memcpy(buf, b->data, len);
 	return true;
+}
+
+bool virt_write(uint64_t va, const void *buf, size_t len)
+{
+	struct qp_bytes *b = scratch(len);
+
+	memcpy(b->data, buf, len);
+	return qemu_plugin_write_memory_vaddr(va, b);
 }
 
 int phys_read(void *arg, uint64_t pa, void *buf, size_t len)
@@ -125,6 +144,44 @@ static void find_registers(void)
 		}
 	}
 	g_array_free(array, 1);
+}
+
+void vcpu_leave(struct vcpu *v, uint64_t ip)
+{
+	v->left_for = ip;
+	v->left_flags = reg_read(REG_EFLAGS) & RFLAGS_SYSTEM;
+	qemu_plugin_set_pc(ip);
+}
+
+uint64_t vcpu_find_frame(uint64_t from, struct vcpu_frame *frame)
+{
+	const uint64_t rsp = reg_read(REG_RSP);
+	uint64_t words[4];
+	size_t at;
+
+	if (!virt_read(rsp, words, sizeof(words)))
+		return 0;
+	at = words[0] == from ? 0 : 1;
+	if (words[at] != from)
+		return 0;
+	memcpy(frame, words + at, sizeof(*frame));
+	return rsp + at * sizeof(*words);
+}
+
+void vcpu_delivered(struct vcpu *v, uint64_t from)
+{
+	const uint64_t left_for = v->left_for;
+	struct vcpu_frame frame;
+	uint64_t at;
+
+	v->left_for = NOWHERE;
+	if (left_for != from || !(reg_read(REG_EFER) & EFER_LMA))
+		return;
+	at = vcpu_find_frame(from, &frame);
+	if (!at)
+		return;
+	frame.rflags = (frame.rflags & (RFLAGS_ARITHMETIC | RFLAGS_RF)) | v->left_flags | RFLAGS_1;
+	virt_write(at, &frame, sizeof(frame));
 }
 
 struct vcpu *vcpu_get(unsigned int index)
@@ -216,6 +273,7 @@ void vcpu_init(unsigned int index, const char *pclog_prefix, const char *packet_
 		.arg = v,
 	};
 
+	v->left_for = NOWHERE;
 	if (!regs[REG_RIP])
 		find_registers();
 

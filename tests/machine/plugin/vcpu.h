@@ -97,6 +97,10 @@ struct vcpu {
 	uint8_t amend_class;	/* the instruction for VCPU_AMEND ... */
 	uint64_t amend_ip;	/* ... which, if it faults, had no results */
 	uint32_t cpuid_leaf;
+	uint64_t rdmsr_val;
+
+	uint64_t left_for;	/* where vcpu_leave() went ... */
+	uint64_t left_flags;	/* ... with these flags of the system */
 
 	uint64_t tsc_adjust;	/* its TSC less the machine's clock */
 	uint64_t tsc_aux;
@@ -121,7 +125,32 @@ qemu_plugin_u64 vcpu_entry(size_t offset);
 uint64_t reg_read(enum vcpu_reg reg);
 void reg_write(enum vcpu_reg reg, uint64_t val);
 bool virt_read(uint64_t va, void *buf, size_t len);
+bool virt_write(uint64_t va, const void *buf, size_t len);
 uint64_t vcpu_tsc(const struct vcpu *v);
+
+/*
+ * Leaves the block for @ip, before the instruction that is about to be executed.
+ *
+ * QEMU has the arithmetic flags as operands, and at a block's end puts away of
+ * which operation. Nothing does so here, and an event that comes before another
+ * block has done so would save what an operand has where RFLAGS has IF or TF.
+ * vcpu_delivered(), called at each delivery, puts these right in the frame. The
+ * arithmetic flags remain unknown: they must not be wanted at @ip.
+ */
+__attribute__((noreturn)) void vcpu_leave(struct vcpu *v, uint64_t ip);
+void vcpu_delivered(struct vcpu *v, uint64_t from);
+
+/* RIP, CS and RFLAGS, as a delivery in IA-32e mode has pushed them. */
+struct vcpu_frame {
+	uint64_t rip, cs, rflags;
+};
+
+/*
+ * The frame of the delivery that has interrupted @from: its address, or 0 if none
+ * is there. It is above an error code for some exceptions.
+ */
+uint64_t vcpu_find_frame(uint64_t from, struct vcpu_frame *frame);
+
 enum x86_mode code_mode(uint64_t cs);
 uint64_t code_base(uint64_t cs);
 

@@ -6,7 +6,7 @@
  * happens later, between blocks and with all processors stopped, and takes
  * away the plugin's callbacks, which are then registered again. Until then, code of
  * the old kind runs on: so whoever needs the new one does not go on, but comes
- * back to its instruction by qemu_plugin_set_pc(), which leaves the block, until
+ * back to its instruction by vcpu_leave(), which leaves the block, until
  * the change is made. QEMU ignores a second reset while one is on its way.
  */
 #include "watch.h"
@@ -49,18 +49,18 @@ static void change(bool on)
 	qemu_plugin_reset(plugin_id, changed, NULL);
 }
 
-void watch_need(uint64_t ip)
+void watch_need(struct vcpu *v, uint64_t ip)
 {
 	if (watch_on)
 		return;
 	change(true);
-	qemu_plugin_set_pc(ip);
+	vcpu_leave(v, ip);
 }
 
-void watch_retranslate(uint64_t ip)
+void watch_retranslate(struct vcpu *v, uint64_t ip)
 {
 	change(watch_on);
-	qemu_plugin_set_pc(ip);
+	vcpu_leave(v, ip);
 }
 
 void watch_traced(bool on)

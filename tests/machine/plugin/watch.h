@@ -12,7 +12,7 @@
 #ifndef WATCH_H
 #define WATCH_H
 
-#include "qemu_plugin.h"
+#include "vcpu.h"
 
 /* @subscribe registers the plugin's callbacks; it is called again at each change. */
 void watch_setup(qemu_plugin_id_t id, void (*subscribe)(qemu_plugin_id_t id));
@@ -23,12 +23,12 @@ extern bool watch_on;
  * An instruction at @ip needs watched code. Returns if that is in force. Else the
  * change is on its way and the processor goes back to @ip, until it is made.
  */
-void watch_need(uint64_t ip);
+void watch_need(struct vcpu *v, uint64_t ip);
 
 /*
  * Drop all translations, since one is stale; goes back to @ip and does not return.
  */
-__attribute__((noreturn)) void watch_retranslate(uint64_t ip);
+__attribute__((noreturn)) void watch_retranslate(struct vcpu *v, uint64_t ip);
 
 /* TraceEn of a processor was set or cleared. */
 void watch_traced(bool on);
