@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154
 # Images: machines that have booted and wait for their job, saved so that the next one need not boot. It owns
-# build/machine/images and when an image may be used. Sourced by run; machine.sh says what a machine is.
+# build/machine/images and when an image may be used. Sourced by run; machine.sh says what a machine is. The folder can be
+# another, by MTRACE_IMAGES, for who would be disturbed by other runs' images, or disturb them.
 #
 # An image is a folder, named by a hash of its `key`, the list of all that it depends on:
 #   machine   the guest's memory and QEMU's devices   plugin   the plugin's own state
@@ -10,11 +11,13 @@
 # What belongs to one run is not in it: the guest has mounted nothing of the host's and loaded no module yet. It appears
 # under its name when it is whole, so what has the name may be used.
 
-images_dir=$machine_dir/images
+images_dir=$(realpath -m -- "${MTRACE_IMAGES:-$machine_dir/images}")
 # More are removed, the longest unused first; each takes about 100 MB.
 images_kept=20
 # A boot that takes longer is given up (seconds).
 image_patience=300
+# So often a machine is booted that a busy host has made unfit for an image.
+image_tries=3
 
 image=
 
@@ -31,7 +34,7 @@ lasting_arguments() {
 # image_key: all that a machine that has booted depends on, as text. Files that other scripts replace as a whole are
 # told by their time; the TSC has this host's rate, as it is since this host's start.
 image_key() {
-	printf 'kernel %s\nsmp %s\nmemory %s\ncpu %s\nappend %s\n' "$kernel" "$smp" "$memory" "$qemu_cpu" "$append"
+	printf 'kernel %s\nsmp %s\nnuma %s\nmemory %s\ncpu %s\nappend %s\n' "$kernel" "$smp" "$numa" "$memory" "$qemu_cpu" "$append"
 	if ((use_plugin)); then
 		printf 'plugin%s\n' "${lasting[*]/#/ }"
 		sha256sum <"$plugin"
@@ -106,18 +109,23 @@ expire_images() {
 
 # make_image KEY: boots a machine until it waits for its job, and saves it as $image. Sets image to nothing if that fails.
 make_image() {
-	local part=$image.part.$$ trouble=
+	local part=$image.part.$$ trouble unfit tries
 	expire_images
-	rm -rf "$part"
-	mkdir "$part"
-	ln -sfn "$part" "$work/image"
-	printf '%s\n' "$1" >"$part/key"
-	boot_image && save_image || trouble=${trouble:-it was not saved}
-	console >"$part/console"
-	# QEMU that refused its arguments would do so again.
-	[[ $trouble != "QEMU ended with status "* || -s $work/console ]] || machine_failed "$trouble"
-	kill_machine
-	empty_work
+	for ((tries = 0; tries < image_tries; tries++)); do
+		trouble=
+		unfit=
+		rm -rf "$part"
+		mkdir "$part"
+		ln -sfn "$part" "$work/image"
+		printf '%s\n' "$1" >"$part/key"
+		boot_image && save_image || trouble=${trouble:-it was not saved}
+		console >"$part/console"
+		# QEMU that refused its arguments would do so again.
+		[[ $trouble != "QEMU ended with status "* || -s $work/console ]] || machine_failed "$trouble"
+		kill_machine
+		empty_work
+		[[ $unfit ]] || break
+	done
 	[[ $trouble ]] || whole "$part" >"$part/whole" || trouble="$images_dir cannot be written"
 	if [[ -z $trouble ]] && ! mv -T "$part" "$image" 2>/dev/null; then
 		trouble="$images_dir cannot be written"
@@ -126,7 +134,8 @@ make_image() {
 	[[ -z $trouble ]] || no_image "$trouble"
 }
 
-# boot_image: boots the machine until the guest has settled; sets trouble if it does not.
+# boot_image: boots the machine until the guest has settled; sets trouble if it does not, and unfit if another boot may be
+# better.
 boot_image() {
 	local nr name
 	out='' share_folders
@@ -144,7 +153,14 @@ boot_image() {
 		-object "monitor-qmp,id=qmp,chardev=monitor"
 	await_report ready || return
 	echo settle >"$work/job-port.in"
-	await_report settled
+	await_report settled || return
+	# A kernel that was not let run evenly while it measured the TSC has a clock that is many times too fast, and one that
+	# so measured the APIC's timer has no timers but the tick; in an image it would keep that for ever.
+	if grep -qE 'calibration deviates|Could not switch to high resolution' "$work/console"; then
+		trouble="its kernel has measured the clock wrong, as happens on a busy host"
+		unfit=1
+		return 1
+	fi
 }
 
 # await_report REPORT: waits until the guest's init has made it; sets trouble if it will not.

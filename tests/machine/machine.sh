@@ -82,11 +82,34 @@ relay() {
 	port "$1" "$2" "file,path=$work/$1"
 }
 
+# memory_mib: the machine's memory as a number of MiB.
+memory_mib() {
+	case $memory in
+	*G) echo $((${memory%G} * 1024)) ;;
+	*) echo "${memory%M}" ;;
+	esac
+}
+
+# memory_arguments: those of QEMU's that give the machine its memory, which the daemons share; sets the array memories.
+memory_arguments() {
+	local node size=$(($(memory_mib) / numa))M
+	memories=(-m "$memory")
+	if ((numa == 1)); then
+		memories+=(-object "memory-backend-memfd,id=mem,size=$size,share=on" -machine memory-backend=mem)
+		return
+	fi
+	for ((node = 0; node < numa; node++)); do
+		memories+=(-object "memory-backend-memfd,id=mem$node,size=$size,share=on" -numa
+			"node,memdev=mem$node,cpus=$((node * smp / numa))-$(((node + 1) * smp / numa - 1))")
+	done
+}
+
 # start_qemu ARG…: starts the machine with these arguments of QEMU's beside the devices.
 start_qemu() {
+	local memories
+	memory_arguments
 	start "$machine_dir/qemu/bin/qemu-system-x86_64" -accel tcg,thread=multi -M q35 -cpu "$qemu_cpu" -smp "$smp" \
-		-m "$memory" -object "memory-backend-memfd,id=mem,size=$memory,share=on" -machine memory-backend=mem \
-		-nodefaults -no-user-config -display none -no-reboot \
+		"${memories[@]}" -nodefaults -no-user-config -display none -no-reboot \
 		-chardev "file,id=console,path=$work/console,append=on" -serial chardev:console \
 		-global migration.mapped-ram=on -global migration.store-global-state=off \
 		"${devices[@]}" "$@" </dev/null >"$work/qemu.log" 2>&1
