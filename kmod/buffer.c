@@ -4,15 +4,25 @@
  *
  * Owns the memory of a session: allocates it once, divides it into regions,
  * and makes a region clean before it is given out. Knows neither threads nor
- * snapshots, and takes no lock: the session's keeps the list of free regions.
+ * snapshots. The lists of free regions have a lock of their own, the innermost,
+ * so that a region can be had in a hook of the scheduler.
+ *
+ * Beside its pages a region that is one piece costs struct mt_region alone, and
+ * a table if PT is to interrupt at its half. One of several pieces has a pointer
+ * for each page and its own tables, too, which is more than a hundredth of a
+ * region below 512 KiB: that is what there is when memory is fragmented.
  */
+#include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/gfp.h>
 #include <linux/highmem.h>
 #include <linux/io.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/nodemask.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -55,12 +65,19 @@ static u64 buffer_pages_available(void)
 	return max(avail, 0L);
 }
 
+static struct page *region_page(const struct mt_region *region,
+				unsigned long index)
+{
+	return region->pages ? region->pages[index] : region->page + index;
+}
+
 /* The last bytes of a region lie in its last page: a page holds a canary. */
 static void *region_canary(const struct mt_region *region)
 {
 	unsigned long last = (region->size >> PAGE_SHIFT) - 1;
 
-	return page_address(region->pages[last]) + PAGE_SIZE - MT_CANARY_SIZE;
+	return page_address(region_page(region, last)) + PAGE_SIZE -
+	       MT_CANARY_SIZE;
 }
 
 static void region_set_canary(struct mt_region *region)
@@ -131,50 +148,243 @@ void mt_region_clean(struct mt_region *region)
 	unsigned long i;
 
 	for (i = 0; i < DIV_ROUND_UP_ULL(used, PAGE_SIZE); i++) {
-		clear_highpage(region->pages[i]);
+		clear_highpage(region_page(region, i));
 		if (i % 256 == 255)
 			cond_resched();
 	}
 	region_set_canary(region);
 }
 
-/* Take chunks as large as there are; what was not to be had is not retried. */
-static int region_alloc(struct mt_region *region, unsigned int *order)
+/*
+ * Take a piece as large as there are, near its CPUs if it can be: that is worth
+ * more than its size. What was not to be had is not asked for again.
+ */
+static struct page *piece_alloc(struct mt_buffer_node *node,
+				unsigned int least, unsigned int most)
 {
-	bool multi = mt_caps_get(MT_CAP_TOPA_MULTI);
-	unsigned long nr = region->size >> PAGE_SHIFT;
-	unsigned long done = 0, i;
 	struct page *page;
+	gfp_t gfp;
+
+	for (;;) {
+		gfp = MT_GFP | __GFP_ZERO;
+		if (!node->is_full)
+			gfp |= __GFP_THISNODE;
+		page = alloc_pages_node(node->id, gfp, node->order);
+		if (page) {
+			/* Each page of it can be mapped, and held by others. */
+			split_page(page, node->order);
+			return page;
+		}
+		if (node->order > least) {
+			node->order--;
+		} else if (!node->is_full) {
+			node->is_full = true;
+			node->order = most;
+		} else {
+			return NULL;
+		}
+	}
+}
+
+static void piece_free(struct page *page, unsigned long nr)
+{
+	unsigned long i;
+
+	for (i = 0; i < nr; i++)
+		__free_page(page + i);
+}
+
+/*
+ * Make a region of one piece look like two, for the interrupt at its half comes
+ * with the end of an entry.
+ */
+static int region_add_halves(struct mt_region *region, unsigned int whole)
+{
+	const unsigned long half = 1UL << (whole - 1);
 	int ret;
 
-	ret = mt_topa_init(&region->topa, nr, multi);
-	if (ret)
-		return ret;
+	ret = mt_topa_init(&region->topa, 2 * half);
+	if (!ret)
+		ret = mt_topa_add(&region->topa, page_to_phys(region->page),
+				  whole - 1);
+	if (!ret)
+		ret = mt_topa_add(&region->topa,
+				  page_to_phys(region->page + half), whole - 1);
+	if (!ret)
+		mt_topa_close(&region->topa, MT_TOPA_ONCE_PMI);
+	return ret;
+}
 
-	while (done < nr) {
-		page = alloc_pages_node(numa_node_id(), MT_GFP | __GFP_ZERO,
-					*order);
-		if (!page && *order && multi) {
-			(*order)--;
-			continue;
-		}
-		if (!page)
-			return -ENOMEM;
+/* Make a region of several pieces, the first of which is there. */
+static int region_add_pieces(struct mt_region *region,
+			     struct mt_buffer_node *node, unsigned int most,
+			     enum mt_topa_mode mode)
+{
+	unsigned long nr = region->size >> PAGE_SHIFT;
+	unsigned long done = 0, i;
+	struct page *page = region->page;
+	int ret;
 
-		split_page(page, *order);
-		for (i = 0; i < 1UL << *order; i++)
+	region->pages = kvcalloc(nr, sizeof(*region->pages), MT_GFP);
+	if (!region->pages) {
+		piece_free(page, 1UL << node->order);
+		return -ENOMEM;
+	}
+	ret = mt_topa_init(&region->topa, nr);
+	for (;;) {
+		for (i = 0; i < 1UL << node->order; i++)
 			region->pages[done++] = page + i;
-		ret = mt_topa_add(&region->topa, page_to_phys(page), *order);
+		if (!ret)
+			ret = mt_topa_add(&region->topa, page_to_phys(page),
+					  node->order);
 		if (ret)
 			return ret;
+		if (done == nr)
+			break;
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
+		page = piece_alloc(node, 0, min_t(unsigned int, most,
+						  __ffs(nr - done)));
+		if (!page)
+			return -ENOMEM;
 	}
-
-	mt_topa_close(&region->topa);
-	region_set_canary(region);
+	mt_topa_close(&region->topa, mode);
 	return 0;
+}
+
+/* On failure what is allocated is left to mt_buffer_free(). */
+static int region_alloc(struct mt_region *region, struct mt_buffer_node *node,
+			unsigned int most, enum mt_topa_mode mode)
+{
+	unsigned int whole = ilog2(region->size >> PAGE_SHIFT);
+	bool multi = mt_caps_get(MT_CAP_TOPA_MULTI);
+	struct page *page;
+	int ret = 0;
+
+	page = piece_alloc(node, multi ? 0 : whole, most);
+	if (!page)
+		return -ENOMEM;
+	region->page = page;
+	if (node->order < whole)
+		ret = region_add_pieces(region, node, most, mode);
+	else if (mode == MT_TOPA_ONCE_PMI && multi && whole)
+		ret = region_add_halves(region, whole);
+	else
+		mt_topa_set(&region->topa, page_to_phys(page), whole, mode);
+	if (!ret)
+		region_set_canary(region);
+	return ret;
+}
+
+static void region_free(struct mt_region *region)
+{
+	unsigned long nr = region->size >> PAGE_SHIFT, i;
+
+	mt_topa_destroy(&region->topa);
+	if (!region->pages) {
+		if (region->page)
+			piece_free(region->page, nr);
+		return;
+	}
+	for (i = 0; i < nr && region->pages[i]; i++)
+		__free_page(region->pages[i]);
+	kvfree(region->pages);
+}
+
+/*
+ * Find the nodes that a buffer is spread over. The threads are not known yet,
+ * but where they may run is: the caller starts them, or has itself bound to
+ * where they are. A region goes to a thread of its node while there is one:
+ * mt_buffer_get(). Threads fewer than nodes are taken to stay where the caller
+ * is rather than to go everywhere: what one thread has for all its snapshots
+ * would else be far from it for the most part.
+ */
+static int buffer_find_nodes(struct mt_buffer *buffer, u32 max_threads)
+{
+	nodemask_t nodes = NODE_MASK_NONE;
+	struct mt_buffer_node *node;
+	int id = numa_mem_id();
+	unsigned int cpu;
+	u32 i;
+
+	node_set(id, nodes);
+	for_each_cpu_and(cpu, current->cpus_ptr, cpu_online_mask)
+		node_set(cpu_to_mem(cpu), nodes);
+	buffer->nr_nodes = min_t(u32, nodes_weight(nodes), max_threads);
+	buffer->nodes = kcalloc(buffer->nr_nodes, sizeof(*buffer->nodes),
+				MT_GFP);
+	if (!buffer->nodes)
+		return -ENOMEM;
+	for (i = 0; i < buffer->nr_nodes; i++) {
+		node = &buffer->nodes[i];
+		node->id = id;
+		INIT_LIST_HEAD(&node->free);
+		id = next_node_in(id, nodes);
+	}
+	return 0;
+}
+
+static int buffer_fill(struct mt_buffer *buffer, u64 region_size,
+		       enum mt_topa_mode mode)
+{
+	const unsigned long per_region = region_size >> PAGE_SHIFT;
+	const unsigned int most = min_t(unsigned int, ilog2(per_region),
+					mt_buffer_chunk_order());
+	struct mt_region *region;
+	u64 checked = 0;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < buffer->nr_nodes; i++)
+		buffer->nodes[i].order = most;
+
+	for (i = 0; i < buffer->nr_regions; i++) {
+		/* Others take memory too while this does. */
+		if (i * per_region - checked >= MT_RECHECK_PAGES) {
+			checked = i * per_region;
+			if (buffer->nr_pages - checked >
+			    buffer_pages_available())
+				return -ENOMEM;
+		}
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		region = &buffer->regions[i];
+		region->size = region_size;
+		region->home = i % buffer->nr_nodes;
+		region->info.offset = i * region_size;
+		ret = region_alloc(region, &buffer->nodes[region->home], most,
+				   mode);
+		if (ret)
+			return ret;
+		mt_buffer_put(buffer, region);
+	}
+	return 0;
+}
+
+/**
+ * mt_buffer_footprint - the memory that a buffer takes
+ * @size: its size in bytes
+ * @region_size: of one region
+ * @mode: what the CPU does in a region
+ *
+ * With pieces as large as are asked for: what more it takes where memory is
+ * fragmented cannot be foreseen.
+ *
+ * Return: bytes, the buffer's own included.
+ */
+u64 mt_buffer_footprint(u64 size, u64 region_size, enum mt_topa_mode mode)
+{
+	u64 nr_regions = div64_u64(size, region_size);
+	u64 bytes = size + nr_regions * sizeof(struct mt_region);
+
+	if (region_size >> PAGE_SHIFT > 1UL << mt_buffer_chunk_order())
+		bytes += nr_regions * PAGE_SIZE +
+			 (size >> PAGE_SHIFT) * sizeof(struct page *);
+	else if (mode == MT_TOPA_ONCE_PMI)
+		bytes += nr_regions * PAGE_SIZE;
+	return bytes;
 }
 
 /**
@@ -182,6 +392,8 @@ static int region_alloc(struct mt_region *region, unsigned int *order)
  * @buffer: the buffer, zeroed
  * @size: its size in bytes, a power of two
  * @region_size: of one region, a power of two, from a page to @size
+ * @max_threads: how many threads will write to it at once
+ * @mode: what the CPU does in a region
  * @available: receives the bytes that could have been had where it fails with
  *	-ENOMEM
  *
@@ -189,59 +401,34 @@ static int region_alloc(struct mt_region *region, unsigned int *order)
  * nothing is left allocated.
  */
 int mt_buffer_alloc(struct mt_buffer *buffer, u64 size, u64 region_size,
-		    u64 *available)
+		    u32 max_threads, enum mt_topa_mode mode, u64 *available)
 {
-	unsigned long per_region = region_size >> PAGE_SHIFT;
-	unsigned int order = min_t(unsigned int, ilog2(per_region),
-				   mt_buffer_chunk_order());
 	u64 nr_pages = size >> PAGE_SHIFT;
-	u64 nr_regions = nr_pages / per_region;
+	u64 nr_regions = div64_u64(size, region_size);
 	u64 avail = buffer_pages_available();
-	struct mt_region *region;
-	u64 checked = 0, extra;
-	u32 i;
 	int ret;
 
 	*available = avail << PAGE_SHIFT;
-	INIT_LIST_HEAD(&buffer->free);
+	raw_spin_lock_init(&buffer->lock);
 
 	if (nr_pages > avail || nr_regions > U32_MAX)
 		return -ENOMEM;
-	/* Beside its pages a region costs a table and its description. */
-	extra = nr_regions * (PAGE_SIZE + sizeof(*region)) +
-		nr_pages * sizeof(struct page *);
-	if (nr_pages + (extra >> PAGE_SHIFT) > avail)
+	if (mt_buffer_footprint(size, region_size, mode) >> PAGE_SHIFT > avail)
 		return -ENOMEM;
 
-	ret = -ENOMEM;
 	buffer->nr_pages = nr_pages;
-	buffer->pages = kvcalloc(nr_pages, sizeof(*buffer->pages), MT_GFP);
-	if (!buffer->pages)
+	ret = buffer_find_nodes(buffer, max_threads);
+	if (ret)
 		goto err_free;
-	buffer->regions = kvcalloc(nr_regions, sizeof(*region), MT_GFP);
+	ret = -ENOMEM;
+	buffer->regions = kvcalloc(nr_regions, sizeof(*buffer->regions),
+				   MT_GFP);
 	if (!buffer->regions)
 		goto err_free;
 	buffer->nr_regions = nr_regions;
-
-	for (i = 0; i < nr_regions; i++) {
-		/* Others take memory too while this does. */
-		if (i * per_region - checked >= MT_RECHECK_PAGES) {
-			checked = i * per_region;
-			if (nr_pages - checked > buffer_pages_available()) {
-				ret = -ENOMEM;
-				goto err_free;
-			}
-		}
-		region = &buffer->regions[i];
-		region->size = region_size;
-		region->pages = buffer->pages + i * per_region;
-		region->info.offset = i * region_size;
-		ret = region_alloc(region, &order);
-		if (ret)
-			goto err_free;
-		mt_buffer_put(buffer, region);
-	}
-	return 0;
+	ret = buffer_fill(buffer, region_size, mode);
+	if (!ret)
+		return 0;
 
 err_free:
 	mt_buffer_free(buffer);
@@ -254,21 +441,14 @@ err_free:
  */
 void mt_buffer_free(struct mt_buffer *buffer)
 {
-	unsigned long i;
+	u32 i;
 
 	for (i = 0; i < buffer->nr_regions; i++) {
-		mt_topa_destroy(&buffer->regions[i].topa);
+		region_free(&buffer->regions[i]);
 		cond_resched();
 	}
-	for (i = 0; buffer->pages && i < buffer->nr_pages; i++) {
-		if (!buffer->pages[i])
-			continue;
-		__free_page(buffer->pages[i]);
-		if (i % 256 == 255)
-			cond_resched();
-	}
 	kvfree(buffer->regions);
-	kvfree(buffer->pages);
+	kfree(buffer->nodes);
 	memset(buffer, 0, sizeof(*buffer));
 }
 
@@ -282,37 +462,89 @@ void mt_buffer_free(struct mt_buffer *buffer)
 struct page *mt_buffer_page(const struct mt_buffer *buffer,
 			    unsigned long index)
 {
-	return index < buffer->nr_pages ? buffer->pages[index] : NULL;
+	const struct mt_region *region = buffer->regions;
+	unsigned long per_region;
+
+	if (index >= buffer->nr_pages)
+		return NULL;
+	per_region = region->size >> PAGE_SHIFT;
+	region += index / per_region;
+	return region_page(region, index % per_region);
+}
+
+/*
+ * The first node that has a free region, a CPU's own before all others. The
+ * lock is held, and one of them has.
+ */
+static struct mt_buffer_node *buffer_nearest(struct mt_buffer *buffer, int cpu)
+{
+	struct mt_buffer_node *node, *nearest = NULL;
+	const int id = cpu_to_mem(cpu);
+	u32 i;
+
+	for (i = 0; i < buffer->nr_nodes; i++) {
+		node = &buffer->nodes[i];
+		if (list_empty(&node->free))
+			continue;
+		if (node->id == id)
+			return node;
+		if (!nearest)
+			nearest = node;
+	}
+	return nearest;
 }
 
 /**
  * mt_buffer_get - take a free region
- * @buffer: the buffer; its list is the caller's to lock
+ * @buffer: the buffer
+ * @cpu: a CPU that it should be near, since that will write to it
+ * @keep: how many free ones must be left for others
  *
- * Return: the region, described anew; NULL where none is free.
+ * May be called in any context but an NMI, under any lock.
+ *
+ * Return: the region, described anew; NULL where none is to be had.
  */
-struct mt_region *mt_buffer_get(struct mt_buffer *buffer)
+struct mt_region *mt_buffer_get(struct mt_buffer *buffer, int cpu, u32 keep)
 {
-	struct mt_region *region;
+	struct mt_region *region = NULL;
+	unsigned long flags;
 
-	region = list_first_entry_or_null(&buffer->free, struct mt_region,
-					  link);
-	if (!region)
-		return NULL;
+	raw_spin_lock_irqsave(&buffer->lock, flags);
+	if (buffer->nr_free > keep) {
+		region = list_first_entry(&buffer_nearest(buffer, cpu)->free,
+					  struct mt_region, link);
+		list_del_init(&region->link);
+		WRITE_ONCE(buffer->nr_free, buffer->nr_free - 1);
+	}
+	raw_spin_unlock_irqrestore(&buffer->lock, flags);
 
-	list_del_init(&region->link);
-	buffer->nr_free--;
-	region->info = (struct mtrace_region){ .offset = region->info.offset };
+	if (region)
+		region->info = (struct mtrace_region){
+			.offset = region->info.offset,
+		};
 	return region;
 }
 
 /**
  * mt_buffer_put - make a region free
- * @buffer: the buffer; its list is the caller's to lock
+ * @buffer: the buffer
  * @region: the region, clean
  */
 void mt_buffer_put(struct mt_buffer *buffer, struct mt_region *region)
 {
-	list_add_tail(&region->link, &buffer->free);
-	buffer->nr_free++;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&buffer->lock, flags);
+	list_add_tail(&region->link, &buffer->nodes[region->home].free);
+	WRITE_ONCE(buffer->nr_free, buffer->nr_free + 1);
+	raw_spin_unlock_irqrestore(&buffer->lock, flags);
+}
+
+/**
+ * mt_buffer_nr_free - how many regions are free
+ * @buffer: the buffer
+ */
+u32 mt_buffer_nr_free(const struct mt_buffer *buffer)
+{
+	return READ_ONCE(buffer->nr_free);
 }

@@ -13,10 +13,12 @@
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
+#include <asm/cpu_device_id.h>
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
@@ -24,6 +26,7 @@
 #include "caps.h"
 #include "compat.h"
 #include "filter.h"
+#include "space.h"
 #include "thread.h"
 
 #define CPUID_TSC_LEAF	0x15
@@ -82,6 +85,7 @@ void mt_caps_describe(struct mtrace_caps *caps)
 
 	*caps = mt_caps;
 	caps->size = size;
+	caps->sideband = mt_space_kinds();
 }
 
 /**
@@ -203,6 +207,13 @@ static void __init caps_read_frequencies(struct mtrace_caps *caps)
 			FIELD_GET(PLATFORM_INFO_MAX_NONTURBO, info);
 }
 
+/* By this, udev loads the module where it can be of use. */
+static const struct x86_cpu_id mt_caps_cpus[] = {
+	X86_MATCH_FEATURE(X86_FEATURE_INTEL_PT, NULL),
+	{}
+};
+MODULE_DEVICE_TABLE(x86cpu, mt_caps_cpus);
+
 /**
  * mt_caps_init - read what the CPU can do
  *
@@ -216,7 +227,7 @@ int __init mt_caps_init(void)
 	u32 *w = caps->cpuid14;
 	unsigned int i;
 
-	if (!boot_cpu_has(X86_FEATURE_INTEL_PT) ||
+	if (!x86_match_cpu(mt_caps_cpus) ||
 	    boot_cpu_data.cpuid_level < CPUID_PT_LEAF) {
 		pr_info("this CPU has no Intel Processor Trace\n");
 		return -ENODEV;

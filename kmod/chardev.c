@@ -5,7 +5,7 @@
  * Owns the file: who may open it, how an argument gets in and out, the mapping
  * of the buffer. Decides nothing of tracing.
  */
-#include <linux/capability.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/fs.h>
 #include <linux/ioctl.h>
@@ -15,9 +15,12 @@
 #include <linux/module.h>
 #include <linux/mtrace.h>
 #include <linux/mutex.h>
+#include <linux/poll.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "access.h"
+#include "attach.h"
 #include "buffer.h"
 #include "caps.h"
 #include "chardev.h"
@@ -25,7 +28,10 @@
 #include "cpu.h"
 #include "member.h"
 #include "session.h"
+#include "sideband.h"
 #include "snapshot.h"
+#include "stream.h"
+#include "trigger.h"
 
 union chardev_arg {
 	u32 size;
@@ -36,6 +42,9 @@ union chardev_arg {
 	struct mtrace_describe describe;
 	struct mtrace_release release;
 	struct mtrace_status status;
+	struct mtrace_trigger trigger;
+	struct mtrace_stream_read stream_read;
+	struct mtrace_stream_release stream_release;
 };
 
 static int chardev_caps(struct mt_session *session, union chardev_arg *arg)
@@ -43,6 +52,7 @@ static int chardev_caps(struct mt_session *session, union chardev_arg *arg)
 	if (memchr_inv(arg->caps.reserved, 0, sizeof(arg->caps.reserved)))
 		return -EINVAL;
 	mt_caps_describe(&arg->caps);
+	arg->caps.max_threads = mt_access_max_threads(&session->access);
 	return 0;
 }
 
@@ -58,12 +68,12 @@ static int chardev_get_setup(struct mt_session *session, union chardev_arg *arg)
 
 static int chardev_attach(struct mt_session *session, union chardev_arg *arg)
 {
-	return mt_member_attach(session, &arg->thread);
+	return mt_attach_begin(session, &arg->thread);
 }
 
 static int chardev_detach(struct mt_session *session, union chardev_arg *arg)
 {
-	return mt_member_detach(session, &arg->thread);
+	return mt_attach_end(session, &arg->thread);
 }
 
 static int chardev_start(struct mt_session *session, union chardev_arg *arg)
@@ -78,7 +88,13 @@ static int chardev_stop(struct mt_session *session, union chardev_arg *arg)
 
 static int chardev_snapshot(struct mt_session *session, union chardev_arg *arg)
 {
-	return mt_snapshot_take(session, &arg->snapshot);
+	return mt_snapshot_take(session, &arg->snapshot, MTRACE_REASON_CALL);
+}
+
+static int chardev_next_snapshot(struct mt_session *session,
+				 union chardev_arg *arg)
+{
+	return mt_snapshot_next(session, &arg->snapshot);
 }
 
 static int chardev_describe(struct mt_session *session, union chardev_arg *arg)
@@ -97,6 +113,44 @@ static int chardev_status(struct mt_session *session, union chardev_arg *arg)
 	return mt_session_status(session, &arg->status);
 }
 
+static int chardev_add_trigger(struct mt_session *session,
+			       union chardev_arg *arg)
+{
+	return mt_trigger_add(session, &arg->trigger);
+}
+
+static int chardev_remove_trigger(struct mt_session *session,
+				  union chardev_arg *arg)
+{
+	return mt_trigger_remove(session, &arg->trigger);
+}
+
+static int chardev_stream_read(struct mt_session *session,
+			       union chardev_arg *arg)
+{
+	return mt_stream_read(session, &arg->stream_read);
+}
+
+static int chardev_stream_release(struct mt_session *session,
+				  union chardev_arg *arg)
+{
+	return mt_stream_release(session, &arg->stream_release);
+}
+
+/**
+ * enum chardev_lock - what is held while a call is made
+ * @CHARDEV_MUTEX: the session's mutex
+ * @CHARDEV_BOTH: that, and before it the one of those who read: the call takes away
+ *	what is read
+ * @CHARDEV_READING: that of those who read alone: the call writes to user space
+ *	more than its structure, and takes the session's mutex itself
+ */
+enum chardev_lock {
+	CHARDEV_MUTEX,
+	CHARDEV_BOTH,
+	CHARDEV_READING,
+};
+
 /**
  * struct chardev_call - one ioctl
  * @cmd: its command
@@ -105,6 +159,7 @@ static int chardev_status(struct mt_session *session, union chardev_arg *arg)
  *	that is accepted
  * @tells: the errors with which the structure is written back, or 0
  * @call: does it
+ * @lock: what it is called with
  */
 struct chardev_call {
 	unsigned int cmd;
@@ -112,6 +167,7 @@ struct chardev_call {
 	u32 first_size;
 	int tells[2];
 	int (*call)(struct mt_session *session, union chardev_arg *arg);
+	enum chardev_lock lock;
 };
 
 static const struct chardev_call chardev_calls[] = {
@@ -125,14 +181,24 @@ static const struct chardev_call chardev_calls[] = {
 	  chardev_detach },
 	{ MTRACE_IOC_START, 0, 0, {}, chardev_start },
 	{ MTRACE_IOC_STOP, 0, 0, {}, chardev_stop },
-	{ MTRACE_IOC_SNAPSHOT, sizeof(struct mtrace_snapshot), 56, {},
+	{ MTRACE_IOC_SNAPSHOT, sizeof(struct mtrace_snapshot), 224, {},
 	  chardev_snapshot },
 	{ MTRACE_IOC_DESCRIBE, sizeof(struct mtrace_describe), 32,
-	  { -ENOSPC }, chardev_describe },
+	  { -ENOSPC }, chardev_describe, CHARDEV_READING },
 	{ MTRACE_IOC_RELEASE, sizeof(struct mtrace_release), 16, {},
-	  chardev_release_snapshot },
-	{ MTRACE_IOC_GET_STATUS, sizeof(struct mtrace_status), 104, {},
+	  chardev_release_snapshot, CHARDEV_BOTH },
+	{ MTRACE_IOC_GET_STATUS, sizeof(struct mtrace_status), 128, {},
 	  chardev_status },
+	{ MTRACE_IOC_NEXT_SNAPSHOT, sizeof(struct mtrace_snapshot), 224, {},
+	  chardev_next_snapshot },
+	{ MTRACE_IOC_ADD_TRIGGER, sizeof(struct mtrace_trigger), 88, {},
+	  chardev_add_trigger },
+	{ MTRACE_IOC_REMOVE_TRIGGER, sizeof(struct mtrace_trigger), 88, {},
+	  chardev_remove_trigger },
+	{ MTRACE_IOC_STREAM_RELEASE, sizeof(struct mtrace_stream_release), 24,
+	  {}, chardev_stream_release, CHARDEV_BOTH },
+	{ MTRACE_IOC_STREAM_READ, sizeof(struct mtrace_stream_read), 40, {},
+	  chardev_stream_read, CHARDEV_READING },
 	{ MTRACE_IOC_GET_SETUP, sizeof(struct mtrace_setup), 224, {},
 	  chardev_get_setup },
 };
@@ -178,6 +244,36 @@ static int chardev_copy_out(const struct chardev_call *call,
 	return 0;
 }
 
+static int chardev_call(const struct chardev_call *call,
+			struct mt_session *session, union chardev_arg *arg)
+{
+	int ret;
+
+	if (call->lock == CHARDEV_READING)
+		return call->call(session, arg);
+	ret = mt_session_lock(session);
+	if (ret)
+		return ret;
+	ret = call->call(session, arg);
+	mutex_unlock(&session->mutex);
+	return ret;
+}
+
+static int chardev_call_locked(const struct chardev_call *call,
+			       struct mt_session *session,
+			       union chardev_arg *arg)
+{
+	int ret;
+
+	if (call->lock == CHARDEV_MUTEX)
+		return chardev_call(call, session, arg);
+	if (mutex_lock_killable(&session->reading))
+		return -EINTR;
+	ret = chardev_call(call, session, arg);
+	mutex_unlock(&session->reading);
+	return ret;
+}
+
 static long chardev_ioctl(struct file *file, unsigned int cmd,
 			  unsigned long user)
 {
@@ -191,6 +287,8 @@ static long chardev_ioctl(struct file *file, unsigned int cmd,
 		return -ENOTTY;
 	if (mt_cpu_is_shut_down())
 		return -ENODEV;
+	if (!mt_access_may_call(&session->access, cmd))
+		return -EPERM;
 	if (call->size) {
 		ret = chardev_copy_in(call, &arg, to);
 		/* A result that cannot be told must not come about. */
@@ -200,16 +298,34 @@ static long chardev_ioctl(struct file *file, unsigned int cmd,
 			return ret;
 	}
 
-	if (mutex_lock_killable(&session->mutex))
-		return -EINTR;
-	ret = call->call(session, &arg);
-	mutex_unlock(&session->mutex);
-
+	ret = chardev_call_locked(call, session, &arg);
 	if (call->size &&
 	    (!ret || ret == call->tells[0] || ret == call->tells[1]) &&
 	    chardev_copy_out(call, &arg, to))
 		return -EFAULT;
 	return ret;
+}
+
+static ssize_t chardev_read(struct file *file, char __user *to, size_t count,
+			    loff_t *unused)
+{
+	return mt_sideband_read(file->private_data, to, count,
+				!(file->f_flags & O_NONBLOCK));
+}
+
+static __poll_t chardev_poll(struct file *file, poll_table *table)
+{
+	struct mt_session *session = file->private_data;
+	__poll_t events = 0;
+
+	poll_wait(file, &session->wait, table);
+	if (READ_ONCE(session->nr_untold))
+		events |= EPOLLPRI;
+	if (mt_sideband_is_ready(session))
+		events |= EPOLLIN | EPOLLRDNORM;
+	if (mt_stream_is_waiting(session))
+		events |= EPOLLRDBAND;
+	return events;
 }
 
 static vm_fault_t chardev_fault(struct vm_fault *vmf)
@@ -230,8 +346,8 @@ static const struct vm_operations_struct chardev_vm_ops = {
 };
 
 /*
- * Called with the mmap lock held, which a call takes under the mutex when it
- * copies: hence no mutex here. The mapping keeps the file and so the session.
+ * Called with the mmap lock held, which is taken under the mutex where a probe is
+ * put into what is mapped: hence no mutex here. The mapping keeps the file and so the session.
  */
 static int chardev_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -258,14 +374,11 @@ static int chardev_open(struct inode *inode, struct file *file)
 {
 	struct mt_session *session;
 
-	/* The trace of any thread can be had: what perf asks for, for that. */
-	if (!perfmon_capable())
-		return -EPERM;
 	if (mt_cpu_is_shut_down())
 		return -ENODEV;
 	session = mt_session_create();
-	if (!session)
-		return -ENOMEM;
+	if (IS_ERR(session))
+		return PTR_ERR(session);
 	file->private_data = session;
 	return nonseekable_open(inode, file);
 }
@@ -280,8 +393,10 @@ static const struct file_operations chardev_fops = {
 	.owner = THIS_MODULE,
 	.open = chardev_open,
 	.release = chardev_release,
+	.read = chardev_read,
 	.unlocked_ioctl = chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.poll = chardev_poll,
 	.mmap = chardev_mmap,
 };
 

@@ -15,6 +15,8 @@
 #include <linux/cpuhotplug.h>
 #include <linux/errno.h>
 #include <linux/irqflags.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/percpu.h>
@@ -23,20 +25,26 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/suspend.h>
+#include <linux/topology.h>
 
+#include "compat.h"
 #include "cpu.h"
 #include "hw.h"
 #include "thread.h"
+#include "tick.h"
+#include "topa.h"
 
 /**
  * struct mt_cpu - what is held of one CPU
  * @claimed: whether its registers are ours
  * @found: what was in them
+ * @table: the CPU's table of addresses
  * @event: what keeps perf out, or NULL
  */
 struct mt_cpu {
 	bool claimed;
 	struct mt_found found;
+	u64 *table;
 	struct perf_event *event;
 };
 
@@ -49,6 +57,12 @@ static u32 mt_cpu_pmu_type;
 static int mt_cpu_state;
 static bool mt_cpu_claiming;
 static bool mt_cpu_shut_down;
+
+/*
+ * From when the machine prepares to sleep until it is awake: whoever has not been
+ * frozen yet can have a session meanwhile, and CPUs come online before the end.
+ */
+static bool mt_cpu_asleep;
 
 static int cpu_reserve(unsigned int cpu)
 {
@@ -86,6 +100,21 @@ static void cpu_unreserve(unsigned int cpu)
 	mine->event = NULL;
 }
 
+static void cpu_free_table(struct mt_cpu *mine)
+{
+	mt_topa_free_table(mine->table);
+	mine->table = NULL;
+}
+
+/* Runs on the CPU, with interrupts off. */
+static void cpu_set_usable(void)
+{
+	__this_cpu_write(mt_thread_cpu.usable,
+			 __this_cpu_read(mt_cpus.claimed) &&
+			 !READ_ONCE(mt_cpu_shut_down) &&
+			 !READ_ONCE(mt_cpu_asleep));
+}
+
 /* Runs on the CPU, when it is claimed first and whenever it comes online. */
 static int cpu_take(unsigned int cpu)
 {
@@ -93,19 +122,27 @@ static int cpu_take(unsigned int cpu)
 	unsigned long flags;
 	int ret = 0;
 
+	mine->table = mt_topa_alloc_table(cpu_to_mem(cpu));
+	if (!mine->table) {
+		ret = -ENOMEM;
+		goto out;
+	}
 	if (mt_cpu_pmu_type)
 		ret = cpu_reserve(cpu);
 	if (ret)
-		goto out;
+		goto err_free_table;
 
 	local_irq_save(flags);
-	ret = mt_hw_claim(&mine->found);
+	ret = mt_hw_claim(&mine->found, mine->table);
 	mine->claimed = !ret;
-	__this_cpu_write(mt_thread_cpu.usable,
-			 mine->claimed && !mt_cpu_shut_down);
+	cpu_set_usable();
 	local_irq_restore(flags);
-	if (ret)
-		cpu_unreserve(cpu);
+	if (!ret)
+		return 0;
+
+	cpu_unreserve(cpu);
+err_free_table:
+	cpu_free_table(mine);
 out:
 	/* A CPU that is not to be had must still be able to come online. */
 	return mt_cpu_claiming ? ret : 0;
@@ -124,7 +161,9 @@ static int cpu_give_back(unsigned int cpu)
 		mt_hw_restore(&mine->found);
 	mine->claimed = false;
 	local_irq_restore(flags);
+	mt_tick_end();
 	cpu_unreserve(cpu);
+	cpu_free_table(mine);
 	return 0;
 }
 
@@ -220,12 +259,14 @@ static void cpu_pause(void *unused)
 static void cpu_resume(void *unused)
 {
 	mt_hw_forget();
-	__this_cpu_write(mt_thread_cpu.usable,
-			 __this_cpu_read(mt_cpus.claimed) && !mt_cpu_shut_down);
+	cpu_set_usable();
 	mt_thread_sync(NULL);
 }
 
 /*
+ * kexec comes here as well, but for the kind that returns: that one freezes all
+ * threads first, and a frozen thread is traced nowhere.
+ *
  * Left on, Processor Trace would go on writing to memory that is another
  * kernel's after kexec, and that kernel would refuse to use it.
  */
@@ -253,11 +294,13 @@ static int cpu_sleep(struct notifier_block *nb, unsigned long action,
 	case PM_SUSPEND_PREPARE:
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
+		WRITE_ONCE(mt_cpu_asleep, true);
 		on_each_cpu(cpu_pause, NULL, 1);
 		break;
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:
+		WRITE_ONCE(mt_cpu_asleep, false);
 		on_each_cpu(cpu_resume, NULL, 1);
 		break;
 	}
@@ -266,6 +309,62 @@ static int cpu_sleep(struct notifier_block *nb, unsigned long action,
 
 static struct notifier_block mt_cpu_sleep = {
 	.notifier_call = cpu_sleep,
+};
+
+/*
+ * A kernel that kdump starts needs Processor Trace off, too. What it calls on
+ * each CPU for that stops perf's alone and has no hook for modules; so there is
+ * a kprobe on it. It is not static, is called from another file than its own,
+ * and has had that one purpose since before 5.10. On other CPUs than the one
+ * where the machine comes to its end it runs in an NMI.
+ *
+ * Where there are no kprobes only that CPU is seen to: by an oops, or by a panic
+ * with crash_kexec_post_notifiers or without kdump. The others are stopped there
+ * without a word to modules.
+ */
+static void cpu_cut(void)
+{
+	if (__this_cpu_read(mt_thread_cpu.running))
+		mt_hw_cut();
+}
+
+static int cpu_emergency(struct kprobe *probe, struct pt_regs *regs)
+{
+	__this_cpu_write(mt_thread_cpu.usable, false);
+	cpu_cut();
+	return 0;
+}
+
+static struct kprobe mt_cpu_emergency = {
+	.symbol_name = "cpu_emergency_stop_pt",
+	.pre_handler = cpu_emergency,
+};
+
+static bool mt_cpu_has_emergency;
+
+/* Not every oops is the end: a thread that goes on is traced again. */
+static int cpu_die(struct notifier_block *nb, unsigned long action, void *data)
+{
+	if (action == DIE_OOPS)
+		cpu_cut();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block mt_cpu_die = {
+	.notifier_call = cpu_die,
+};
+
+static int cpu_panic(struct notifier_block *nb, unsigned long action,
+		     void *data)
+{
+	WRITE_ONCE(mt_cpu_shut_down, true);
+	__this_cpu_write(mt_thread_cpu.usable, false);
+	cpu_cut();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block mt_cpu_panic = {
+	.notifier_call = cpu_panic,
 };
 
 /**
@@ -282,7 +381,23 @@ int __init mt_cpu_init(void)
 		return ret;
 	ret = register_pm_notifier(&mt_cpu_sleep);
 	if (ret)
-		unregister_reboot_notifier(&mt_cpu_reboot);
+		goto err_reboot;
+	ret = register_die_notifier(&mt_cpu_die);
+	if (ret)
+		goto err_sleep;
+	ret = atomic_notifier_chain_register(&panic_notifier_list,
+					     &mt_cpu_panic);
+	if (ret)
+		goto err_die;
+	mt_cpu_has_emergency = !register_kprobe(&mt_cpu_emergency);
+	return 0;
+
+err_die:
+	unregister_die_notifier(&mt_cpu_die);
+err_sleep:
+	unregister_pm_notifier(&mt_cpu_sleep);
+err_reboot:
+	unregister_reboot_notifier(&mt_cpu_reboot);
 	return ret;
 }
 
@@ -291,6 +406,10 @@ int __init mt_cpu_init(void)
  */
 void mt_cpu_exit(void)
 {
+	if (mt_cpu_has_emergency)
+		unregister_kprobe(&mt_cpu_emergency);
+	atomic_notifier_chain_unregister(&panic_notifier_list, &mt_cpu_panic);
+	unregister_die_notifier(&mt_cpu_die);
 	unregister_pm_notifier(&mt_cpu_sleep);
 	unregister_reboot_notifier(&mt_cpu_reboot);
 }

@@ -19,27 +19,50 @@
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/signal.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
+#include <trace/events/sched.h>
+
+#include "access.h"
 #include "compat.h"
 #include "hooks.h"
 #include "member.h"
+#include "sideband.h"
 #include "thread.h"
+#include "trigger.h"
+
+/* One of the two is traced, or may be. */
+static notrace noinline void hooks_switch_traced(struct mt_thread *thread,
+						 struct task_struct *next,
+						 bool blocked)
+{
+	if (static_branch_unlikely(&mt_sideband_is_wanted) && thread)
+		mt_sideband_switch(thread, blocked ? MTRACE_SWITCH_BLOCKED :
+						     MTRACE_SWITCH_PREEMPTED);
+	mt_thread_switch(thread, next);
+	if (static_branch_unlikely(&mt_sideband_is_wanted)) {
+		thread = __this_cpu_read(mt_thread_cpu.running);
+		if (thread)
+			mt_sideband_switch(thread, MTRACE_SWITCH_IN);
+	}
+}
 
 /*
  * Runs with interrupts off and the run queue locked, at every context switch
- * of the machine: two loads and tests where nothing is traced.
+ * of the machine: two loads and tests where nothing is traced, which are not
+ * worth being traced themselves. All else is apart, so that these need no
+ * registers saved.
  */
-static void hooks_switch(void *data, bool preempt, struct task_struct *prev,
-			 struct task_struct *next, unsigned int prev_state)
+static notrace void hooks_switch(MT_PROBE_SWITCH_ARGS)
 {
 	struct mt_thread *thread = __this_cpu_read(mt_thread_cpu.running);
 
-	if (unlikely(thread))
-		mt_thread_switch_out(thread);
-	if (unlikely(mt_thread_is_maybe(next)))
-		mt_thread_switch_in(next);
+	if (unlikely(thread || mt_thread_is_maybe(next)))
+		hooks_switch_traced(thread, next,
+				    !preempt && MT_PROBE_SWITCH_STATE);
 }
 
 /* Runs in the parent, before the child can run. */
@@ -55,14 +78,61 @@ static void hooks_exit(MT_PROBE_EXIT_ARGS)
 {
 	if (mt_thread_is_maybe(task))
 		mt_member_exit(task);
+	if (unlikely(!list_empty(&task->ptraced)) && mt_access_is_watched())
+		mt_thread_untraced();
 }
 
 /* Runs in the task itself, when it has its new address space. */
 static void hooks_exec(void *data, struct task_struct *task, pid_t old_pid,
 		       struct linux_binprm *bprm)
 {
+	if (!mt_thread_is_maybe(task))
+		return;
+	if (mt_access_is_gained(bprm))
+		mt_member_gain(task);
+	mt_thread_exec();
+	mt_trigger_exec(task);
+	mt_sideband_exec(task, bprm);
+}
+
+/* Runs in any task, with that of the new name locked. */
+static void hooks_rename(void *data, struct task_struct *task, const char *comm)
+{
 	if (mt_thread_is_maybe(task))
-		mt_thread_exec();
+		mt_sideband_comm(task, comm);
+}
+
+/*
+ * Which signal kills the current process, if this is one of its deaths: 0 if not.
+ * A process that one kills has that in the code of its exit before its threads
+ * are told by SIGKILL (complete_signal() in the kernel); one that exits has no
+ * signal there; and SIGKILL for neither is for a thread that makes room for
+ * another's exec or core. The lock of the signals is held.
+ */
+static int hooks_killer(int sig, const struct k_sigaction *ka)
+{
+	const struct signal_struct *signal = current->signal;
+
+	if (signal->flags & SIGNAL_GROUP_EXIT)
+		return signal->group_exit_code & 0x7f;
+	if (sig == SIGKILL || ka->sa.sa_handler != SIG_DFL ||
+	    sig_kernel_ignore(sig) || sig_kernel_stop(sig) ||
+	    signal->flags & SIGNAL_UNKILLABLE)
+		return 0;
+	return sig;
+}
+
+/* Runs in the task itself, when it takes a signal that it has been sent. */
+static void hooks_signal(void *data, int sig, struct kernel_siginfo *info,
+			 struct k_sigaction *ka)
+{
+	int killer;
+
+	if (!mt_thread_is_maybe(current))
+		return;
+	killer = hooks_killer(sig, ka);
+	if (killer)
+		mt_member_killed(killer);
 }
 
 static struct {
@@ -74,6 +144,8 @@ static struct {
 	{ "sched_process_fork",	hooks_fork },
 	{ "sched_process_exec",	hooks_exec },
 	{ "sched_process_exit",	hooks_exit },
+	{ "signal_deliver",	hooks_signal },
+	{ "task_rename",	hooks_rename },
 };
 
 static DEFINE_MUTEX(mt_hooks_mutex);
@@ -96,6 +168,12 @@ static void __init hooks_match(struct tracepoint *tp, void *unused)
 int __init mt_hooks_init(void)
 {
 	unsigned int i;
+
+	/* By name anything can be registered; here the compiler compares. */
+	check_trace_callback_type_sched_switch(hooks_switch);
+	check_trace_callback_type_sched_process_fork(hooks_fork);
+	check_trace_callback_type_sched_process_exec(hooks_exec);
+	check_trace_callback_type_sched_process_exit(hooks_exit);
 
 	for_each_kernel_tracepoint(hooks_match, NULL);
 	for (i = 0; i < ARRAY_SIZE(mt_hooks); i++) {

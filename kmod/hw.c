@@ -2,9 +2,9 @@
 /*
  * The registers of Processor Trace on the CPU that runs this
  *
- * Owns every access to IA32_RTIT_* and the order of them. Knows neither
- * threads nor memory: the caller has a struct mt_output continued or kept.
- * Whose ranges and which CR3 a CPU has it remembers, so that they are written
+ * Owns, with hw.h, every access to IA32_RTIT_* and the order of them. Knows
+ * neither threads nor regions: the caller has a struct mt_output continued or
+ * kept. Whose ranges and which CR3 a CPU has it remembers, so that they are written
  * only where another session's or another process's are wanted.
  * All functions that touch registers want interrupts off, so that no switch
  * of threads comes between.
@@ -16,11 +16,10 @@
 #include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/bitops.h>
-#include <linux/build_bug.h>
 #include <linux/errno.h>
+#include <linux/io.h>
 #include <linux/percpu.h>
 
-#include <asm/barrier.h>
 #include <asm/msr-index.h>
 
 #include "caps.h"
@@ -52,17 +51,7 @@ static const struct {
 	{ MTRACE_TRACE_NOTNT,		RTIT_CTL_NOTNT },
 };
 
-/**
- * struct hw_filter - what of the filters a CPU has in its registers
- * @ranges: mt_filter.id of those in IA32_RTIT_ADDRn, or 0 for unknown ones
- * @cr3: IA32_RTIT_CR3_MATCH, or 0 where it is unknown
- */
-struct hw_filter {
-	u64 ranges;
-	u64 cr3;
-};
-
-static DEFINE_PER_CPU(struct hw_filter, hw_filter);
+DEFINE_PER_CPU(struct mt_hw_cpu, mt_hw_cpu);
 
 /**
  * mt_hw_ctl - work out IA32_RTIT_CTL for a session
@@ -87,17 +76,20 @@ u64 mt_hw_ctl(const struct mtrace_setup *setup)
 }
 
 /**
- * mt_hw_output_init - point an output at the start of a fresh region
+ * mt_hw_output_init - point an output at memory where a trace begins
  * @out: the output
- * @table: physical address of the region's first ToPA table
+ * @table: physical address of the ToPA table, or 0 with
+ * @entry: the one entry of a region that has none
+ * @index: the entry in the table
  *
  * A PacketByteCnt of 0 makes the CPU begin with PSB+, so that the region
  * decodes from its first byte.
  */
-void mt_hw_output_init(struct mt_output *out, u64 table)
+void mt_hw_output_init(struct mt_output *out, u64 table, u64 entry, u32 index)
 {
 	out->base = table;
-	out->mask_ptrs = RTIT_MASK_ONES;
+	out->entry = entry;
+	out->mask_ptrs = RTIT_MASK_ONES | FIELD_PREP(RTIT_MASK_ENTRY, index);
 	out->status = 0;
 }
 
@@ -123,16 +115,48 @@ u32 mt_hw_output_offset(const struct mt_output *out)
 	return FIELD_GET(RTIT_MASK_OFFSET, out->mask_ptrs);
 }
 
-/* Entry first, then offset: what grows while the output does not wrap. */
-static u64 hw_progress(const struct mt_output *out)
+/**
+ * mt_hw_is_behind - whether an output has gone backwards
+ * @out: where it is
+ * @base: which table it was in
+ * @mask_ptrs: and where
+ *
+ * Entry first, then offset: what grows while the output does not wrap.
+ */
+bool mt_hw_is_behind(const struct mt_output *out, u64 base, u64 mask_ptrs)
 {
-	return rol64(out->mask_ptrs, 32);
+	return out->base == base &&
+	       rol64(out->mask_ptrs, 32) < rol64(mask_ptrs, 32);
 }
 
-/* Write what the CPU's filters do not have yet. */
-static int hw_load(const struct mt_filter *filter, u64 cr3)
+/**
+ * mt_hw_carried - what of IA32_RTIT_STATUS goes with a thread over switches
+ *
+ * PacketByteCnt, which keeps the PSB period going, and Stopped, so that what
+ * has stopped stays so: to restore them is what the SDM has them writable for
+ * ("IA32_RTIT_STATUS MSR"). Error is cleared, or the CPU would not trace.
+ *
+ * Return: a mask of these bits.
+ */
+u64 mt_hw_carried(void)
 {
-	struct hw_filter *mine = this_cpu_ptr(&hw_filter);
+	u64 carried = RTIT_STATUS_STOPPED;
+
+	if (mt_caps_get(MT_CAP_PSB_CYC))
+		carried |= RTIT_STATUS_BYTECNT;
+	return carried;
+}
+
+/**
+ * mt_hw_load - give the CPU the filters that it does not have yet
+ * @filter: the ranges that IA32_RTIT_CTL will mean
+ * @cr3: IA32_RTIT_CR3_MATCH, or 0 where it will not mean that
+ *
+ * Return: 0, or -EIO where the CPU refused.
+ */
+int mt_hw_load(const struct mt_filter *filter, u64 cr3)
+{
+	struct mt_hw_cpu *mine = this_cpu_ptr(&mt_hw_cpu);
 	u32 i;
 
 	if (filter->id && filter->id != mine->ranges) {
@@ -157,86 +181,8 @@ static int hw_load(const struct mt_filter *filter, u64 cr3)
  */
 void mt_hw_forget(void)
 {
-	this_cpu_write(hw_filter.ranges, 0);
-	this_cpu_write(hw_filter.cr3, 0);
-}
-
-/**
- * mt_hw_start - trace into an output, going on exactly where it was
- * @out: the output
- * @ctl: IA32_RTIT_CTL, as mt_hw_ctl() made it
- * @filter: the ranges that it means
- * @cr3: IA32_RTIT_CR3_MATCH, or 0 where it does not mean that
- *
- * The other registers fault while TraceEn is set, hence IA32_RTIT_CTL comes
- * last. Of the status PacketByteCnt is written back, which keeps the PSB
- * period going over context switches, and Stopped, so that what has stopped
- * stays so: to restore them is what the SDM has them writable for ("IA32_RTIT_
- * STATUS MSR"). Error is cleared, or the CPU would not trace.
- *
- * Return: 0, or -EIO where the CPU refused.
- */
-int mt_hw_start(const struct mt_output *out, u64 ctl,
-		const struct mt_filter *filter, u64 cr3)
-{
-	u64 status = out->status & RTIT_STATUS_STOPPED;
-
-	if (mt_caps_get(MT_CAP_PSB_CYC))
-		status |= out->status & RTIT_STATUS_BYTECNT;
-
-	if (unlikely(filter->id | cr3) && hw_load(filter, cr3))
-		return -EIO;
-	if (wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, out->base) ||
-	    wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, out->mask_ptrs) ||
-	    wrmsrq_safe(MSR_IA32_RTIT_STATUS, status) ||
-	    wrmsrq_safe(MSR_IA32_RTIT_CTL, ctl))
-		return -EIO;
-	return 0;
-}
-
-/**
- * mt_hw_stop - stop tracing, and keep where the output has got to
- * @out: what mt_hw_start() was given; updated
- * @chained: whether the output has more than one table, so that the base moves
- *
- * The position can be trusted only after TraceEn is cleared, which flushes
- * what is buffered (SDM vol. 3, "Disabling Packet Generation"). The fence lets
- * other CPUs see the bytes that the position counts.
- *
- * Return: whether the position went backwards, that is, the output wrapped.
- */
-bool mt_hw_stop(struct mt_output *out, bool chained)
-{
-	const u64 base = out->base;
-	const u64 progress = hw_progress(out);
-
-	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
-	rdmsrq_safe(MSR_IA32_RTIT_STATUS, &out->status);
-	rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, &out->mask_ptrs);
-	if (chained)
-		rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &out->base);
-	/* The bytes before the position, for whoever is told the position. */
-	wmb();
-
-	return out->base == base && hw_progress(out) < progress;
-}
-
-/**
- * mt_hw_has_error - whether the CPU stopped for an operational error
- * @out: an output that mt_hw_stop() updated
- */
-bool mt_hw_has_error(const struct mt_output *out)
-{
-	return out->status & RTIT_STATUS_ERROR;
-}
-
-/**
- * mt_hw_has_stopped - whether the CPU came to a range that stops the trace
- * @out: an output that mt_hw_stop() updated
- */
-bool mt_hw_has_stopped(const struct mt_output *out)
-{
-	return out->status & RTIT_STATUS_STOPPED;
+	this_cpu_write(mt_hw_cpu.ranges, 0);
+	this_cpu_write(mt_hw_cpu.cr3, 0);
 }
 
 /* How many IA32_RTIT_ADDRn_A and _B there are. */
@@ -248,11 +194,13 @@ static u32 hw_nr_addrs(void)
 /**
  * mt_hw_claim - take over the CPU's trace registers
  * @found: receives what was in them, for mt_hw_restore()
+ * @table: the CPU's table for outputs that have none of their own; the caller's
+ *	again after mt_hw_restore()
  *
  * Return: 0; -EBUSY where somebody traces; -ENODEV where the registers are
  * not there.
  */
-int mt_hw_claim(struct mt_found *found)
+int mt_hw_claim(struct mt_found *found, u64 *table)
 {
 	u64 ctl;
 	u32 i;
@@ -272,6 +220,8 @@ int mt_hw_claim(struct mt_found *found)
 	    rdmsrq_safe(MSR_IA32_RTIT_CR3_MATCH, &found->cr3))
 		return -ENODEV;
 	mt_hw_forget();
+	this_cpu_write(mt_hw_cpu.table, table);
+	this_cpu_write(mt_hw_cpu.base, virt_to_phys(table));
 	return 0;
 }
 
@@ -286,12 +236,8 @@ int mt_hw_claim(struct mt_found *found)
  */
 void mt_hw_restore(const struct mt_found *found)
 {
-	u64 status = found->out.status &
-		     (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED);
+	u64 status = found->out.status & (mt_hw_carried() | RTIT_STATUS_ERROR);
 	u32 i;
-
-	if (mt_caps_get(MT_CAP_PSB_CYC))
-		status |= found->out.status & RTIT_STATUS_BYTECNT;
 
 	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
 	wrmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, found->out.base);

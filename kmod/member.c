@@ -2,28 +2,39 @@
 /*
  * The threads of a session
  *
- * Owns who is traced into which buffer: threads that come by a call or by fork
- * and go by a call or by exit, and where a region goes when its thread leaves
- * it. Does not know how a session is set up nor what a snapshot tells, and
- * touches no register.
+ * Owns who is traced into which buffer, and where a region goes when its thread
+ * leaves it; and what becomes of threads by what they do themselves: fork, exec,
+ * exit and die. Does not know how a session is set up nor what a snapshot tells,
+ * and touches no register.
  *
  * A region's way:  free -> a thread's -> a snapshot's -> dirty -> free
  *                          a thread's -> exited -> a snapshot's or dirty
+ *                 free -> a thread's -> a stream's -> dirty -> free
  */
+#include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/mtrace_netlink.h>
 #include <linux/pid.h>
+#include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
+#include "access.h"
 #include "buffer.h"
 #include "compat.h"
+#include "event.h"
 #include "member.h"
 #include "session.h"
+#include "sideband.h"
+#include "snapshot.h"
+#include "stream.h"
 #include "thread.h"
+#include "trigger.h"
 
 /**
  * mt_member_name - say whose a region is
@@ -41,26 +52,48 @@ void mt_member_name(struct mt_session *session, struct mt_region *region,
 	strscpy(info->comm, task->comm, sizeof(info->comm));
 }
 
-/*
- * Regions of gone threads are kept for the next snapshot while as many others
- * are free as threads can be traced: so many may be wanted at once, by a
- * snapshot for the threads that there are and by fork for those that there can
- * be. Beyond that the oldest is given up. The session's lock is held; returns
- * whether there is something to clean.
+/**
+ * mt_member_recycle - give up regions of threads that have gone, if it must be
+ * @session: the session, whose lock is held
+ *
+ * They are kept for the next snapshot while as many others are free as threads can
+ * be traced: so many may be wanted at once, by a snapshot for the threads that
+ * there are and by fork for those that there can be. Beyond that the oldest is
+ * given up.
+ *
+ * Return: whether there is something to clean.
  */
-static bool member_recycle(struct mt_session *session)
+bool mt_member_recycle(struct mt_session *session)
 {
+	struct mt_region *region;
 	bool any = false;
 
 	while (!list_empty(&session->exited) &&
-	       session->buffer.nr_free + session->nr_dirty <
+	       mt_buffer_nr_free(&session->buffer) + session->nr_dirty <
 	       session->setup.max_threads) {
-		list_move_tail(session->exited.next, &session->dirty);
+		region = list_first_entry(&session->exited, struct mt_region,
+					  link);
+		mt_sideband_loss(session->trace.sideband, MTRACE_LOSS_RECYCLED,
+				 region->info.tid, region->info.pid);
+		list_move_tail(&region->link, &session->dirty);
+		session->nr_exited--;
 		session->nr_dirty++;
 		session->recycled++;
+		mt_event_loss(session->setup.session, MTRACE_NL_LOSS_RECYCLED,
+			      1, 0);
 		any = true;
 	}
 	return any;
+}
+
+/*
+ * More regions are free, or fewer threads want one: see who waits for that. The
+ * session's lock is held.
+ */
+static void member_freed(struct mt_session *session)
+{
+	if (session->nr_waiting)
+		mt_session_wake(session);
 }
 
 /**
@@ -87,6 +120,7 @@ void mt_member_clean(struct mt_session *session)
 		session->nr_dirty--;
 		mt_buffer_put(&session->buffer, region);
 	}
+	member_freed(session);
 	raw_spin_unlock_irq(&session->lock);
 }
 
@@ -94,23 +128,31 @@ void mt_member_clean(struct mt_session *session)
  * mt_member_discard - make the regions of a snapshot free
  * @session: the session
  * @regions: the list of them, emptied
+ * @nr: how many they are
  */
-void mt_member_discard(struct mt_session *session, struct list_head *regions)
+void mt_member_discard(struct mt_session *session, struct list_head *regions,
+		       u32 nr)
 {
-	struct mt_region *region;
-
 	raw_spin_lock_irq(&session->lock);
-	list_for_each_entry(region, regions, link) {
-		session->nr_frozen--;
-		session->nr_dirty++;
-	}
+	session->nr_frozen -= nr;
+	session->nr_dirty += nr;
 	list_splice_tail_init(regions, &session->dirty);
 	raw_spin_unlock_irq(&session->lock);
 	mt_member_clean(session);
 }
 
-/* The session's lock is held; on success the caller's reference is kept. */
-static int member_add(struct mt_session *session, struct task_struct *task)
+/**
+ * mt_member_add - have a task traced
+ * @session: the session, whose lock is held
+ * @task: the task; on success the caller's reference is kept
+ * @space: the number of its address space
+ * @how: MTRACE_THREAD_*
+ *
+ * Return: 0; -ESRCH where the session ends; -EEXIST or -EBUSY where the task is
+ * traced by it or by another; -ENOSPC.
+ */
+int mt_member_add(struct mt_session *session, struct task_struct *task,
+		  u64 space, u32 how)
 {
 	struct mt_thread *thread;
 	struct mt_region *region;
@@ -127,51 +169,63 @@ static int member_add(struct mt_session *session, struct task_struct *task)
 					  struct mt_thread, link);
 	if (!thread)
 		return -ENOSPC;
-	region = mt_buffer_get(&session->buffer);
+	region = mt_buffer_get(&session->buffer, task_cpu(task), 0);
 	if (!region)
 		return -ENOSPC;
 
+	mt_sideband_name(session, thread, task);
 	ret = mt_thread_add(thread, task, &session->trace, region);
 	if (ret) {
 		mt_buffer_put(&session->buffer, region);
 		return ret;
 	}
-	list_del_init(&thread->link);
+	thread->is_dying = false;
+	thread->is_armed = false;
+	list_move_tail(&thread->link, &session->used_threads);
 	session->nr_threads++;
+	mt_event_thread(session->setup.session, MTRACE_NL_THREAD_START, task);
+	mt_sideband_join(session, thread, space, how);
 	return 0;
 }
 
-/*
- * Take a thread out that is removed from the table and traced on no CPU, and
- * whose region is named. The session's lock is held. Returns the task, whose
- * reference is the caller's now. A region that nothing was written to needs no
- * cleaning.
+/**
+ * mt_member_retire - let go of a thread, and keep what it has written
+ * @session: the session, whose lock is held
+ * @thread: the thread, which is removed from the table and traced on no CPU, and
+ *	whose region is named. One that nothing was written to needs no cleaning
+ * @how: MTRACE_EXIT_*
+ *
+ * Return: its task, whose reference is the caller's now.
  */
-static struct task_struct *member_retire(struct mt_session *session,
-					 struct mt_thread *thread)
+struct task_struct *mt_member_retire(struct mt_session *session,
+				     struct mt_thread *thread, u32 how)
 {
 	struct task_struct *task = thread->task;
 	struct mt_region *region = thread->region;
 
-	if (region->info.switches) {
+	mt_sideband_leave(session, thread, how);
+	if (thread->todo & MT_TODO_STREAM) {
+		if (!mt_stream_retire(session, thread)) {
+			list_add_tail(&region->link, &session->dirty);
+			session->nr_dirty++;
+		}
+	} else if (region->info.switches) {
 		region->info.flags |= MTRACE_REGION_EXITED;
 		region->info.end_tsc = rdtsc_ordered();
 		region->end = thread->out;
+		region->is_final = true;
 		list_add_tail(&region->link, &session->exited);
+		session->nr_exited++;
 	} else {
 		mt_buffer_put(&session->buffer, region);
 	}
 
 	WRITE_ONCE(thread->task, NULL);
 	thread->region = NULL;
-	list_add_tail(&thread->link, &session->idle_threads);
+	list_move_tail(&thread->link, &session->idle_threads);
 	session->nr_threads--;
+	member_freed(session);
 	return task;
-}
-
-static struct mt_session *session_of(struct mt_trace *trace)
-{
-	return container_of(trace, struct mt_session, trace);
 }
 
 /**
@@ -187,25 +241,95 @@ void mt_member_fork(struct task_struct *parent, struct task_struct *child)
 	struct mt_session *session;
 	struct mt_trace *trace;
 	unsigned long flags;
-	bool clean = false;
+	bool clean = false, arm = false;
 
 	rcu_read_lock();
 	if (!mt_thread_find(parent, &trace))
 		goto out;
-	session = session_of(trace);
+	session = mt_session_of(trace);
+	mt_sideband_fork(session, parent, child);
 	if (!(session->setup.flags & wanted))
+		goto out;
+	/* The tracer has it by now, or does not want it. */
+	if (trace->tracer && !mt_access_is_tracer(trace->tracer, child))
 		goto out;
 
 	get_task_struct(child);
 	raw_spin_lock_irqsave(&session->lock, flags);
-	if (member_add(session, child)) {
+	if (mt_member_add(session, child, mt_sideband_space_of(child->mm),
+			  MTRACE_THREAD_FORKED)) {
 		session->refused++;
+		mt_event_thread(session->setup.session,
+				MTRACE_NL_THREAD_REFUSED, child);
+		mt_sideband_loss_of(session->trace.sideband,
+				    MTRACE_LOSS_REFUSED, child);
 		put_task_struct(child);
+	} else {
+		arm = session->nr_triggers;
 	}
-	clean = member_recycle(session);
+	clean = mt_member_recycle(session);
 	raw_spin_unlock_irqrestore(&session->lock, flags);
 	if (clean)
-		schedule_work(&session->cleaner);
+		mt_queue_work(&session->cleaner);
+	if (arm)
+		mt_trigger_arm_soon(session);
+out:
+	rcu_read_unlock();
+}
+
+/*
+ * Let go of the current task. It is stopped by itself rather than at its next
+ * switch, so that its region is whole on return.
+ */
+static void member_leave(struct task_struct *task, bool gained)
+{
+	const struct mt_cause cause = {
+		.reason = MTRACE_REASON_EXIT,
+		.task = task,
+		.regs = task_pt_regs(task),
+	};
+	struct task_struct *gone = NULL;
+	struct mt_session *session;
+	struct mt_thread *thread;
+	struct mt_trace *trace;
+	unsigned long flags;
+	bool clean = false, begun = false;
+
+	rcu_read_lock();
+	if (!mt_thread_find(task, &trace))
+		goto out;
+	/* With privilege it may have what rights it likes. */
+	if (gained && !trace->tracer)
+		goto out;
+	session = mt_session_of(trace);
+
+	raw_spin_lock_irqsave(&session->lock, flags);
+	thread = mt_thread_find(task, &trace);
+	if (thread && trace == &session->trace) {
+		if (thread == __this_cpu_read(mt_thread_cpu.running))
+			mt_thread_stop_running();
+		mt_member_name(session, thread->region, task);
+		mt_thread_remove(thread);
+		gone = mt_member_retire(session, thread,
+					gained ? MTRACE_EXIT_GAINED :
+						 MTRACE_EXIT_EXITED);
+		mt_event_thread(session->setup.session,
+				gained ? MTRACE_NL_THREAD_DETACHED :
+					 MTRACE_NL_THREAD_EXIT, gone);
+		session->gained += gained;
+		if (!gained && session->trace.running &&
+		    session->setup.flags & MTRACE_SETUP_SNAPSHOT_AT_EXIT)
+			begun = !IS_ERR(mt_snapshot_begin(session, &cause));
+		mt_member_recycle(session);
+		clean = !list_empty(&session->dirty);
+	}
+	raw_spin_unlock_irqrestore(&session->lock, flags);
+	if (begun)
+		mt_snapshot_complete_soon(session);
+	if (clean)
+		mt_queue_work(&session->cleaner);
+	if (gone)
+		put_task_struct(gone);
 out:
 	rcu_read_unlock();
 }
@@ -220,157 +344,71 @@ out:
  */
 void mt_member_exit(struct task_struct *task)
 {
-	struct task_struct *gone = NULL;
+	member_leave(task, false);
+}
+
+/**
+ * mt_member_gain - let go of a thread that exec gave other rights
+ * @task: the current task, which has run nothing of the new program
+ *
+ * Only user code is traced where this matters, so nothing of what the kernel
+ * did since the old program's last instruction is in the trace.
+ */
+void mt_member_gain(struct task_struct *task)
+{
+	member_leave(task, true);
+}
+
+/*
+ * Whether a thread is the first of its process that a signal is the death of.
+ * The session's lock is held.
+ */
+static bool member_dies(struct mt_session *session, struct mt_thread *thread)
+{
+	struct mt_thread *other;
+
+	if (thread->is_dying)
+		return false;
+	list_for_each_entry(other, &session->used_threads, link)
+		if (same_thread_group(other->task, thread->task))
+			other->is_dying = true;
+	return true;
+}
+
+/**
+ * mt_member_killed - note that a signal kills the current process
+ * @signal: which
+ */
+void mt_member_killed(int signal)
+{
+	struct mt_cause cause = {
+		.reason = MTRACE_REASON_SIGNAL,
+		.signal = signal,
+		.task = current,
+		.regs = task_pt_regs(current),
+	};
 	struct mt_session *session;
-	struct mt_thread *thread;
 	struct mt_trace *trace;
 	unsigned long flags;
-	bool clean = false;
+	bool begun = false;
 
 	rcu_read_lock();
-	if (!mt_thread_find(task, &trace))
+	if (!mt_thread_find(current, &trace))
 		goto out;
-	session = session_of(trace);
+	session = mt_session_of(trace);
+	if (!(session->setup.flags & MTRACE_SETUP_SNAPSHOT_AT_SIGNAL))
+		goto out;
 
 	raw_spin_lock_irqsave(&session->lock, flags);
-	thread = mt_thread_find(task, &trace);
-	if (thread && trace == &session->trace) {
-		if (thread == __this_cpu_read(mt_thread_cpu.running))
-			mt_thread_switch_out(thread);
-		mt_member_name(session, thread->region, task);
-		mt_thread_remove(thread);
-		gone = member_retire(session, thread);
-		clean = member_recycle(session);
-	}
+	cause.thread = mt_thread_find(current, &trace);
+	if (cause.thread && trace == &session->trace && trace->running &&
+	    member_dies(session, cause.thread))
+		begun = !IS_ERR(mt_snapshot_begin(session, &cause));
 	raw_spin_unlock_irqrestore(&session->lock, flags);
-	if (clean)
-		schedule_work(&session->cleaner);
-	if (gone)
-		put_task_struct(gone);
+	if (begun)
+		mt_snapshot_complete_soon(session);
 out:
 	rcu_read_unlock();
-}
-
-/* The thread that a caller names, or an ERR_PTR(). The caller puts it. */
-static struct task_struct *member_get_task(const struct mt_session *session,
-					   const struct mtrace_thread *arg)
-{
-	struct task_struct *task;
-	struct pid *pid;
-
-	if (!session->ready || arg->flags || arg->pad || arg->tid <= 0)
-		return ERR_PTR(-EINVAL);
-
-	pid = find_get_pid(arg->tid);
-	task = get_pid_task(pid, PIDTYPE_PID);
-	put_pid(pid);
-	return task ?: ERR_PTR(-ESRCH);
-}
-
-/* Remove a task's thread, if the session has it. */
-static int member_detach(struct mt_session *session, struct task_struct *task)
-{
-	struct mt_thread *thread;
-	struct mt_trace *trace;
-	int cpu;
-
-	raw_spin_lock_irq(&session->lock);
-	thread = mt_thread_find(task, &trace);
-	if (!thread || trace != &session->trace) {
-		raw_spin_unlock_irq(&session->lock);
-		return -ESRCH;
-	}
-	/* From here on the task may be reaped, and has no number then. */
-	mt_member_name(session, thread->region, task);
-	cpu = mt_thread_remove(thread);
-	raw_spin_unlock_irq(&session->lock);
-
-	/* A CPU that has gone offline has stopped before. */
-	if (cpu >= 0)
-		smp_call_function_single(cpu, mt_thread_sync, NULL, 1);
-
-	raw_spin_lock_irq(&session->lock);
-	task = member_retire(session, thread);
-	member_recycle(session);
-	raw_spin_unlock_irq(&session->lock);
-	put_task_struct(task);
-	mt_member_clean(session);
-	return 0;
-}
-
-/**
- * mt_member_attach - trace a thread
- * @session: the session
- * @arg: which thread
- *
- * Return: 0 or an error as the protocol lists them.
- */
-int mt_member_attach(struct mt_session *session, struct mtrace_thread *arg)
-{
-	struct task_struct *task;
-	int ret;
-
-	task = member_get_task(session, arg);
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-
-	/* It has no address space of its own to filter by. */
-	if (task->flags & PF_KTHREAD &&
-	    session->setup.trace_flags & MTRACE_TRACE_CR3) {
-		put_task_struct(task);
-		return -EINVAL;
-	}
-
-	mt_member_clean(session);
-	raw_spin_lock_irq(&session->lock);
-	ret = member_add(session, task);
-	member_recycle(session);
-	raw_spin_unlock_irq(&session->lock);
-	if (ret) {
-		put_task_struct(task);
-		return ret;
-	}
-	mt_member_clean(session);
-
-	/*
-	 * Pairs with the flag's being set long before the hook of exit: either
-	 * that hook finds the thread, or the flag is seen here. Where both
-	 * happen the hook's work is done here.
-	 */
-	smp_mb();
-	if (READ_ONCE(task->flags) & PF_EXITING) {
-		member_detach(session, task);
-		return -ESRCH;
-	}
-
-	/*
-	 * The thread is in the table by now: if it comes to a CPU it is found,
-	 * and if it has been on one all the time it is found by this.
-	 */
-	if (session->trace.running)
-		smp_call_function_single(task_cpu(task), mt_thread_sync, NULL,
-					 1);
-	return 0;
-}
-
-/**
- * mt_member_detach - trace a thread no longer
- * @session: the session
- * @arg: which thread
- *
- * Return: 0 or an error as the protocol lists them.
- */
-int mt_member_detach(struct mt_session *session, struct mtrace_thread *arg)
-{
-	struct task_struct *task;
-	int ret;
-
-	task = member_get_task(session, arg);
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	ret = member_detach(session, task);
-	put_task_struct(task);
-	return ret;
 }
 
 /**
@@ -382,32 +420,80 @@ void mt_member_remove_all(struct mt_session *session)
 {
 	struct task_struct *task;
 	struct mt_thread *thread;
-	u32 i;
 	int cpu;
 
+	cpumask_clear(session->cpus);
 	raw_spin_lock_irq(&session->lock);
 	session->closing = true;
 	WRITE_ONCE(session->trace.running, false);
-	raw_spin_unlock_irq(&session->lock);
-
-	cpumask_clear(session->cpus);
-	for (i = 0; i < session->setup.max_threads; i++) {
-		thread = &session->threads[i];
-		raw_spin_lock_irq(&session->lock);
-		cpu = thread->task ? mt_thread_remove(thread) : -1;
-		raw_spin_unlock_irq(&session->lock);
+	list_for_each_entry(thread, &session->used_threads, link) {
+		cpu = mt_thread_remove(thread);
 		if (cpu >= 0)
 			cpumask_set_cpu(cpu, session->cpus);
 	}
+	raw_spin_unlock_irq(&session->lock);
 	on_each_cpu_mask(session->cpus, mt_thread_sync, NULL, true);
 
-	for (i = 0; i < session->setup.max_threads; i++) {
-		thread = &session->threads[i];
-		if (!thread->task)
-			continue;
+	/* Nobody finds them any more, and none comes. */
+	while (!list_empty(&session->used_threads)) {
 		raw_spin_lock_irq(&session->lock);
-		task = member_retire(session, thread);
+		thread = list_first_entry(&session->used_threads,
+					  struct mt_thread, link);
+		task = mt_member_retire(session, thread, MTRACE_EXIT_DETACHED);
 		raw_spin_unlock_irq(&session->lock);
 		put_task_struct(task);
 	}
+}
+
+/**
+ * mt_member_look - tell of a thread of a session
+ * @session: the session
+ * @index: which, below its max_threads
+ * @ns: the namespace of the ids
+ * @info: filled in
+ *
+ * Return: whether there is a thread.
+ */
+bool mt_member_look(struct mt_session *session, u32 index,
+		    struct pid_namespace *ns, struct mt_member_info *info)
+{
+	struct mt_thread *thread = &session->threads[index];
+	bool there;
+
+	if (!READ_ONCE(thread->task))
+		return false;
+	raw_spin_lock_irq(&session->lock);
+	there = thread->task;
+	if (there) {
+		info->tid = task_pid_nr_ns(thread->task, ns);
+		info->pid = task_tgid_nr_ns(thread->task, ns);
+		info->cpu = mt_thread_cpu_of(thread);
+		strscpy(info->comm, thread->task->comm, sizeof(info->comm));
+	}
+	raw_spin_unlock_irq(&session->lock);
+	return there;
+}
+
+/**
+ * mt_member_has_process - tell whether a thread of a process is traced
+ * @session: the session
+ * @process: the process
+ */
+bool mt_member_has_process(struct mt_session *session, struct pid *process)
+{
+	struct task_struct *leader;
+	struct mt_thread *thread;
+	bool found = false;
+
+	rcu_read_lock();
+	leader = pid_task(process, PIDTYPE_TGID);
+	raw_spin_lock_irq(&session->lock);
+	list_for_each_entry(thread, &session->used_threads, link) {
+		found = leader && same_thread_group(thread->task, leader);
+		if (found)
+			break;
+	}
+	raw_spin_unlock_irq(&session->lock);
+	rcu_read_unlock();
+	return found;
 }
