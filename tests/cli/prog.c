@@ -6,10 +6,13 @@
  *	prog loop N		the same N times
  *	prog lib		main -> lib_entry (libcli.so) -> lib_target
  *	prog dlopen FILE	the same after dlopen(FILE)
+ *	prog dlclose FILE	target; late_entry of FILE, whose address is printed, between
+ *				dlopen(FILE) and dlclose(); target again
  *	prog thread		a second thread calls thread_outer -> target
  *	prog threads N M	N threads at a time, each calling thread_outer -> target M times
  *	prog serial N		the same once in each of N threads, one after the other
  *	prog forever		prints "ready", then outer -> inner -> target until killed
+ *	prog slow		the same, three times a second, in silence
  *	prog quiet		outer_quiet only: target is never called
  *	prog exit N		exits with N
  *	prog abort		dies by SIGABRT
@@ -87,6 +90,18 @@ static int run_threads(int count, int apart)
 	return 0;
 }
 
+static int call_late(const char *file)
+{
+	void *lib = dlopen(file, RTLD_NOW);
+	int (*entry)(int) = lib ? (int (*)(int))dlsym(lib, "late_entry") : NULL;
+
+	if (!entry)
+		return -1;
+	printf("%p\n", (void *)entry);
+	sink = entry(3);
+	return dlclose(lib);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "loop";
@@ -103,6 +118,11 @@ int main(int argc, char **argv)
 		if (!entry)
 			return 99;
 		sink = entry(2);
+	} else if (!strcmp(what, "dlclose") && argc > 2) {
+		outer(1);
+		if (call_late(argv[2]))
+			return 99;
+		outer(2);
 	} else if (!strcmp(what, "thread")) {
 		pthread_t thread;
 
@@ -120,6 +140,11 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		for (int i = 0;; i++)
 			outer(i);
+	} else if (!strcmp(what, "slow")) {
+		for (int i = 0;; i++) {
+			usleep(300000);
+			outer(i);
+		}
 	} else if (!strcmp(what, "quiet")) {
 		outer_quiet();
 	} else if (!strcmp(what, "exit") && argc > 2) {

@@ -11,7 +11,7 @@
 
 #include "user/base/elf_private.h"
 
-#define STUB_ALIGN	8	/* .plt.got without IBT */
+#define STUB_ALIGN	8	/* .plt.got without IBT, and .plt of static programs */
 #define STUB_SIZE	16
 
 struct slot {
@@ -203,6 +203,22 @@ static const char *stub_name(const struct plt *plt, const unsigned char *p, size
 	return NULL;
 }
 
+/*
+ * How far it is from one stub to the next. Where the section does not say, short
+ * ones are told by the second, which jumps where a long one is not at its end.
+ */
+static size_t stub_step(const GElf_Shdr *sh, const Elf_Data *data)
+{
+	const unsigned char *p = data->d_buf;
+
+	if (sh->sh_entsize == STUB_ALIGN)
+		return STUB_ALIGN;
+	if (!sh->sh_entsize && data->d_size >= STUB_ALIGN + 2 && p[0] == 0xff && p[1] == 0x25 &&
+	    p[STUB_ALIGN] == 0xff && p[STUB_ALIGN + 1] == 0x25)
+		return STUB_ALIGN;
+	return STUB_SIZE;
+}
+
 static int read_stubs(const struct plt *plt, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -210,7 +226,7 @@ static int read_stubs(const struct plt *plt, Elf_Scn *scn, const GElf_Shdr *sh)
 
 	if (!data || !data->d_buf)
 		return 0;
-	step = sh->sh_entsize == STUB_ALIGN ? STUB_ALIGN : STUB_SIZE;
+	step = stub_step(sh, data);
 	for (pos = 0; pos < data->d_size; pos += step) {
 		size_t len = data->d_size - pos < step ? data->d_size - pos : step;
 		struct mt_elf_symbol symbol = {

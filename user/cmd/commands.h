@@ -9,5 +9,7 @@
 
 int mt_cmd_run(int argc, char **argv);
 int mt_cmd_decode(int argc, char **argv);
+int mt_cmd_snapshot(int argc, char **argv);
+int mt_cmd_status(int argc, char **argv);
 
 #endif /* MTRACE_CMD_COMMANDS_H */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/mtrace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,11 @@ static int decode_thread(struct job *job, size_t index, size_t number, struct mt
 		mt_warn("snapshot %" PRIu64 ", thread %d: the last %" PRIu64 " bytes of the trace "
 			"are missing from the recording", info->number, thread->tid,
 			thread->missing);
+	if (thread->flags & (MTRACE_REGION_LOST | MTRACE_REGION_ERROR)) {
+		mt_warn("snapshot %" PRIu64 ", thread %d: the processor lost a part of the trace",
+			info->number, thread->tid);
+		job->summary.lossy++;
+	}
 	if (len) {
 		err = decode_bytes(job, info, thread, image, bytes, len);
 		if (err)

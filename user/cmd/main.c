@@ -15,6 +15,8 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{ "run", mt_cmd_run, "run a program under trace, and show what it did" },
+	{ "snapshot", mt_cmd_snapshot, "have what is being traced recorded now" },
+	{ "status", mt_cmd_status, "show what is being traced" },
 	{ "decode", mt_cmd_decode, "show what a recording holds" },
 };
 

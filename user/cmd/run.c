@@ -136,6 +136,11 @@ static int take(void *ctx, int key, const char *value)
 
 	switch (key) {
 	case KEY_TRIGGER:
+		if (wish->trigger) {
+			mt_error("--trigger can be given once: '%s' and '%s' are two functions to "
+				 "wait for", wish->trigger, value);
+			return -EINVAL;
+		}
 		wish->trigger = value;
 		return mt_trigger_check(value);
 	case KEY_MULTI_SNAPSHOT:

@@ -110,7 +110,7 @@ static void gaps_text(const struct mt_decode_stats *stats, char *to, size_t room
 void mt_summary_tell(const struct mt_summary *summary, uint64_t snapshots)
 {
 	const struct mt_decode_stats *stats = &summary->decode;
-	char text[4][NUMBER_MAX], gaps[128], undecoded[128] = "";
+	char text[4][NUMBER_MAX], gaps[128], undecoded[128] = "", lossy[128] = "";
 	uint64_t threads = summary->threads.count;
 	size_t i;
 
@@ -130,10 +130,15 @@ void mt_summary_tell(const struct mt_summary *summary, uint64_t snapshots)
 			 stats->overflows + stats->errors ? "" : " in what was decoded",
 			 number(summary->undecoded, text[0]), number(summary->traces, text[1]),
 			 plural(summary->traces));
-	mt_info("%s snapshot%s, %s thread%s: %s call%s, %s slice%s, %s%s",
+	if (summary->lossy)
+		snprintf(lossy, sizeof(lossy), ", but the processor lost parts of %s of %s trace%s",
+			 number(summary->lossy, text[0]), number(summary->traces, text[1]),
+			 plural(summary->traces));
+	mt_info("%s snapshot%s, %s thread%s: %s call%s, %s slice%s, %s%s%s",
 		number(snapshots, text[0]), plural(snapshots), number(threads, text[1]),
 		plural(threads), number(stats->calls, text[2]), plural(stats->calls),
-		number(summary->slices, text[3]), plural(summary->slices), gaps, undecoded);
+		number(summary->slices, text[3]), plural(summary->slices), gaps, undecoded,
+		lossy);
 }
 
 const char *mt_summary_nothing(const struct mt_summary *summary, uint64_t snapshots)

@@ -17,6 +17,7 @@ struct mt_summary {
 	uint64_t traces;		/* that have any bytes; of these ... */
 	uint64_t idle;			/* ... nothing ran in, */
 	uint64_t undecoded;		/* ... nothing is known of */
+	uint64_t lossy;			/* that the processor lost a part of */
 	uint64_t slices;
 	struct mt_decode_stats decode;	/* of all traces together */
 };

@@ -5,6 +5,7 @@
 #include "user/image/image.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <intel-pt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,14 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+/* Of a file that was cut short the rest is not to be taken for code that went away. */
+static void check_length(const struct mt_object *object, const struct mt_map *map)
+{
+	if (map->image && object->file && object->len < map->end - map->start)
+		mt_warn("%s, the code of %s, is cut short: it has %zu of %" PRIu64 " bytes",
+			object->file, object->name, object->len, map->end - map->start);
+}
+
 /* Find or open the object of @map. */
 static int get_object(struct mt_image_cache *cache, const struct mt_map *map,
 		      const struct mt_object **out)
@@ -136,6 +145,7 @@ static int get_object(struct mt_image_cache *cache, const struct mt_map *map,
 	err = mt_array_push(&cache->objects, known);
 	if (err)
 		goto err_close;
+	check_length(known.object, map);
 	free(path);
 	*out = known.object;
 	return 0;

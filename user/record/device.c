@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "user/base/log.h"
@@ -49,7 +50,9 @@ void mt_device_explain(int err, bool has_pt, char *line, size_t len)
 	case -EACCES:
 	case -EPERM:
 		snprintf(line, len, "no permission to trace (" DEVICE_PATH ": %s): run as root, or "
-			 "grant CAP_PERFMON and access to the file", strerror(-err));
+			 "grant CAP_PERFMON and access to the file, or load the module with "
+			 "unprivileged=1 to let users trace what they start themselves",
+			 strerror(-err));
 		break;
 	default:
 		snprintf(line, len, DEVICE_PATH ": cannot be opened: %s", strerror(-err));
@@ -64,7 +67,7 @@ int mt_device_open(struct mt_device *dev)
 	int err;
 
 	memset(dev, 0, sizeof(*dev));
-	dev->fd = open(DEVICE_PATH, O_RDWR | O_CLOEXEC);
+	dev->fd = open(DEVICE_PATH, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (dev->fd < 0) {
 		err = -errno;
 		mt_device_explain(err, cpu_has_pt(), line, sizeof(line));
@@ -158,22 +161,35 @@ void mt_device_missing(uint32_t missing, char *line, size_t len)
 	snprintf(line + used, len - used, "; leave out what needs that, or try --timing tsc");
 }
 
-static void setup_error(int err, const struct mtrace_setup *setup)
+/* Without privilege the memory counts as locked, of which a user may have little. */
+bool mt_device_is_limited(const struct mt_device *dev)
 {
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	       dev->setup.available <= limit.rlim_cur;
+}
+
+static void setup_error(int err, const struct mt_device *dev)
+{
+	const struct mtrace_setup *setup = &dev->setup;
 	char buffer[64], snapshot[64], available[64], missing[1024];
 
 	mt_size_format(setup->buffer_size, buffer, sizeof(buffer));
 	mt_size_format(setup->buffer_size / 2, snapshot, sizeof(snapshot));
-	mt_size_format(setup->available & ~0xfffffULL, available, sizeof(available));
+	mt_size_format(setup->available & (setup->available >> 20 ? ~0xfffffULL : ~0x3ffULL),
+		       available, sizeof(available));
 	switch (err) {
 	case -EBUSY:
 		mt_error("Processor Trace is in use, by perf, another tracer or the firmware: "
 			 "end that first");
 		break;
 	case -ENOMEM:
-		mt_error("cannot allocate %s of trace memory, twice the snapshot size of %s: %s "
-			 "were available; choose a smaller --snapshot-size", buffer, snapshot,
-			 available);
+		mt_error("cannot allocate %s of trace memory, twice the snapshot size of %s%s: %s "
+			 "were available; choose a smaller --snapshot-size%s", buffer, snapshot,
+			 setup->available < setup->buffer_size ? "" :
+			 ", and what is kept beside it", available,
+			 mt_device_is_limited(dev) ? ", or allow more locked memory (ulimit -l)" : "");
 		break;
 	case -ENOSPC:
 		mt_error("snapshot size %s is too small for %u threads: choose a larger "
@@ -194,7 +210,7 @@ static void setup_error(int err, const struct mtrace_setup *setup)
 	}
 }
 
-int mt_device_setup(struct mt_device *dev, const struct mtrace_setup *setup)
+int mt_device_setup(struct mt_device *dev, const struct mtrace_setup *setup, bool try_less)
 {
 	void *mapping;
 	int err;
@@ -204,7 +220,8 @@ int mt_device_setup(struct mt_device *dev, const struct mtrace_setup *setup)
 	dev->setup.pmu_type = pmu_type();
 	if (ioctl(dev->fd, MTRACE_IOC_SETUP, &dev->setup)) {
 		err = -errno;
-		setup_error(err, &dev->setup);
+		if (err != -ENOMEM || !try_less)
+			setup_error(err, dev);
 		return err;
 	}
 	mapping = mmap(NULL, dev->setup.buffer_size, PROT_READ, MAP_SHARED, dev->fd, 0);
@@ -255,13 +272,13 @@ int mt_device_stop(struct mt_device *dev)
 
 int mt_device_snapshot(struct mt_device *dev, struct mtrace_snapshot *snapshot)
 {
-	int err;
-
 	memset(snapshot, 0, sizeof(*snapshot));
 	snapshot->size = sizeof(*snapshot);
-	if (!ioctl(dev->fd, MTRACE_IOC_SNAPSHOT, snapshot))
-		return 0;
-	err = -errno;
+	return ioctl(dev->fd, MTRACE_IOC_SNAPSHOT, snapshot) ? -errno : 0;
+}
+
+void mt_device_snapshot_error(int err)
+{
 	if (err == -ENOBUFS)
 		mt_error("no snapshot could be taken: all trace memory holds threads that ended or "
 			 "snapshots not yet written; choose more --threads");
@@ -269,6 +286,20 @@ int mt_device_snapshot(struct mt_device *dev, struct mtrace_snapshot *snapshot)
 		mt_error("no snapshot could be taken: the kernel has ended the session");
 	else
 		mt_error("no snapshot could be taken: %s", strerror(-err));
+}
+
+int mt_device_next_snapshot(struct mt_device *dev, struct mtrace_snapshot *snapshot)
+{
+	int err;
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	snapshot->size = sizeof(*snapshot);
+	if (!ioctl(dev->fd, MTRACE_IOC_NEXT_SNAPSHOT, snapshot))
+		return 1;
+	if (errno == EAGAIN)
+		return 0;
+	err = -errno;
+	mt_error("snapshots that others take cannot be had: %s", strerror(-err));
 	return err;
 }
 
@@ -313,6 +344,22 @@ int mt_device_release(struct mt_device *dev, uint64_t id)
 	err = -errno;
 	mt_error("snapshot %" PRIu64 " cannot be released: %s", id, strerror(-err));
 	return err;
+}
+
+ssize_t mt_device_read(struct mt_device *dev, void *records, size_t len)
+{
+	ssize_t n;
+
+	do {
+		n = read(dev->fd, records, len);
+	} while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		return n;
+	if (errno == EAGAIN)
+		return 0;
+	n = -errno;
+	mt_error("the sideband cannot be read: %s", strerror(errno));
+	return n;
 }
 
 int mt_device_status(struct mt_device *dev, struct mtrace_status *status)

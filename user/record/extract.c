@@ -73,21 +73,21 @@ static int fill_threads(const struct mt_device *dev, const struct mtrace_region 
 }
 
 /* The maps as they are; as they were, if the process is gone meanwhile. */
-static int fill_process(struct mt_code *code, pid_t pid, pid_t tid, struct mt_recording_writer *w,
-			struct mt_snapshot_info *info)
+static int fill_process(const struct mt_extract *x, struct mt_snapshot_info *info)
 {
 	int err = 0;
 
 	/* After an exec the maps are another program's. */
-	if (info->reason != MT_REASON_EXEC)
-		err = tid ? mt_code_read(code, pid, tid, MT_CODE_ALL, w) : -ESRCH;
+	if (!x->execed)
+		err = x->tid ? mt_code_read(x->code, x->pid, x->tid, MT_CODE_ALL, x->writer) :
+			       -ESRCH;
 	if (err && err != -ESRCH)
 		return err;
 	if (err)
 		mt_warn("the program was gone before its memory map could be read: the last one "
 			"known is used, and code of libraries may be missing from the trace");
 	info->processes = calloc(1, sizeof(*info->processes));
-	err = info->processes ? mt_code_copy(code, info->processes) : -ENOMEM;
+	err = info->processes ? mt_code_copy(x->code, info->processes) : -ENOMEM;
 	if (!err)
 		info->nr_processes = 1;
 	else if (err == -ENOMEM)
@@ -130,30 +130,24 @@ static int write_snapshot(struct mt_recording_writer *w, struct mt_history *hist
 	return err ? err : close_err;
 }
 
-int mt_extract_snapshot(struct mt_device *dev, struct mt_recording_writer *w,
-			struct mt_code *code, struct mt_history *history, pid_t pid, pid_t tid,
+int mt_extract_snapshot(const struct mt_extract *x, const struct mtrace_snapshot *snapshot,
 			struct mt_snapshot_info *info)
 {
 	struct mtrace_region *regions = NULL;
 	struct mt_piece (*pieces)[2] = NULL;
-	struct mtrace_snapshot snapshot;
 	size_t count = 0;
 	int err, release_err;
 
-	/* First of all: until then, threads go on and overwrite what led here. */
-	err = mt_device_snapshot(dev, &snapshot);
-	if (err)
-		return err;
-	info->tsc = snapshot.tsc;
-	info->tsc_end = snapshot.tsc_end;
-	info->nr_unswitched = snapshot.nr_unswitched;
-	if (snapshot.nr_unswitched)
+	info->tsc = snapshot->tsc;
+	info->tsc_end = snapshot->tsc_end;
+	info->nr_unswitched = snapshot->nr_unswitched;
+	if (snapshot->nr_unswitched)
 		mt_warn("%u threads are missing from this snapshot: there was no memory for them",
-			snapshot.nr_unswitched);
+			snapshot->nr_unswitched);
 
-	err = fill_process(code, pid, tid, w, info);
+	err = fill_process(x, info);
 	if (!err)
-		err = mt_device_describe(dev, snapshot.id, &regions, &count);
+		err = mt_device_describe(x->dev, snapshot->id, &regions, &count);
 	if (err)
 		goto release;
 	info->threads = calloc(count ? count : 1, sizeof(*info->threads));
@@ -163,13 +157,13 @@ int mt_extract_snapshot(struct mt_device *dev, struct mt_recording_writer *w,
 		err = -ENOMEM;
 		goto release;
 	}
-	err = fill_threads(dev, regions, count, info, pieces);
-	if (!err && info->reason == MT_REASON_EXEC)
+	err = fill_threads(x->dev, regions, count, info, pieces);
+	if (!err && x->execed)
 		err = name_as_before(info);
 	if (!err)
-		err = write_snapshot(w, history, info, pieces);
+		err = write_snapshot(x->writer, x->history, info, pieces);
 release:
-	release_err = mt_device_release(dev, snapshot.id);
+	release_err = mt_device_release(x->dev, snapshot->id);
 	free(pieces);
 	free(regions);
 	return err ? err : release_err;

@@ -192,8 +192,9 @@ int mt_plan_make(const struct mt_plan_wish *wish, const struct mtrace_caps *caps
 	plan->share = plan->snapshot_size / setup->max_threads;
 	if (plan->share > caps->max_region_size)
 		plan->share = caps->max_region_size;
+	setup->flags = MTRACE_SETUP_SIDEBAND;
 	if (wish->multi_thread)
-		setup->flags = MTRACE_SETUP_INHERIT_THREADS;
+		setup->flags |= MTRACE_SETUP_INHERIT_THREADS;
 	/* One snapshot is held at a time, so there is a spare region for each thread. */
 	setup->max_snapshots = 1;
 	setup->buffer_size = 2 * plan->snapshot_size;

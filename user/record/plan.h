@@ -15,6 +15,8 @@
 /* Defaults of --snapshot-size: a thread alone, and --multi-thread. */
 #define MT_PLAN_SIZE		(4ULL << 20)
 #define MT_PLAN_SIZE_MULTI	(16ULL << 20)
+/* Where there is no memory for that they are halved, down to this. */
+#define MT_PLAN_SIZE_LEAST	(512ULL << 10)
 
 /* Default of --threads under --multi-thread. */
 #define MT_PLAN_THREADS		64

@@ -16,6 +16,7 @@
 #include "user/record/device.h"
 #include "user/record/extract.h"
 #include "user/record/history.h"
+#include "user/record/sideband.h"
 #include "user/record/tracee.h"
 #include "user/record/trigger.h"
 #include "user/recording/recording.h"
@@ -29,14 +30,18 @@ struct session {
 	struct mt_plan plan;
 	struct mt_device dev;
 	struct mt_recording_writer *writer;
+	struct mt_sideband *sideband;
 	struct mt_code *code;
 	struct mt_history *history;
 	struct mt_tracee *tracee;
 	struct mt_trigger *trigger;
-	unsigned int execs;	/* snapshots taken for that reason */
+	unsigned int extras;	/* snapshots of an exec, or that others asked for */
+	struct mtrace_snapshot other;	/* what another has asked for ... */
+	bool has_other;		/* ... if it has */
 	uint64_t hits;		/* of the trigger */
 	uint64_t missed;	/* snapshots for which there was no memory */
 	bool running;		/* the program has been let go */
+	bool execed;		/* it is at an exec: all trace is the old program's */
 	bool interrupted;
 	bool told_threads;
 	int failed;		/* no more snapshots are taken, and why */
@@ -75,17 +80,89 @@ static void tell_snapshot(const struct session *s, const struct mt_snapshot_info
 
 /*
  * That the snapshot was taken that the run was for, or one of them. What ran before
- * an exec comes in addition.
+ * an exec comes in addition, and so does what others ask for.
  */
 static bool is_taken(const struct session *s)
 {
-	return s->result->snapshots > s->execs;
+	return s->result->snapshots > s->extras;
 }
 
 static void give_up(struct session *s, int err)
 {
 	mt_warn("no more snapshots are taken; the program goes on");
 	s->failed = err;
+}
+
+/* Record a snapshot that was taken; @info has the reason and what belongs to it. */
+static void record_snapshot(struct session *s, const struct mtrace_snapshot *snapshot, pid_t tid,
+			    struct mt_snapshot_info *info)
+{
+	const struct mt_extract from = {
+		.dev = &s->dev,
+		.writer = s->writer,
+		.code = s->code,
+		.history = s->history,
+		.pid = mt_tracee_pid(s->tracee),
+		.tid = tid,
+		.execed = s->execed,
+	};
+	int err;
+
+	/* What happened before it is in the recording before it. */
+	mt_sideband_drain(s->sideband);
+	info->number = s->result->snapshots + 1;
+	err = mt_extract_snapshot(&from, snapshot, info);
+	if (err) {
+		give_up(s, err);
+		return;
+	}
+	s->result->snapshots++;
+	tell_snapshot(s, info);
+}
+
+/*
+ * Record what other processes have asked for, up to the snapshot that the module
+ * gave the number @until: in the order in which they were taken, since a thread's
+ * trace goes on from one to the next. Returns 1 if there was any, 0 if not, -errno.
+ */
+static int record_others(struct session *s, uint64_t until)
+{
+	int err, any = 0;
+
+	for (;;) {
+		struct mt_snapshot_info info = { .reason = MT_REASON_COMMAND };
+
+		err = s->has_other ? 1 : mt_device_next_snapshot(&s->dev, &s->other);
+		if (err <= 0)
+			return err ? err : any;
+		s->has_other = s->other.id > until;
+		if (s->has_other)
+			return any;
+		any = 1;
+		if (s->failed) {
+			mt_device_release(&s->dev, s->other.id);
+			continue;
+		}
+		s->extras++;
+		record_snapshot(s, &s->other, mt_tracee_live_thread(s->tracee), &info);
+		mt_snapshot_info_free(&info);
+	}
+}
+
+/*
+ * Have the module take a snapshot. Those that others have asked for are in the way
+ * of it while they are held.
+ */
+static int freeze(struct session *s, struct mtrace_snapshot *snapshot)
+{
+	int err;
+
+	do {
+		err = mt_device_snapshot(&s->dev, snapshot);
+	} while (err == -ENOBUFS && record_others(s, UINT64_MAX) > 0);
+	if (err)
+		mt_device_snapshot_error(err);
+	return err;
 }
 
 /*
@@ -95,29 +172,30 @@ static void give_up(struct session *s, int err)
 static void take_snapshot(struct session *s, enum mt_reason reason, pid_t tid, uint64_t address)
 {
 	struct mt_snapshot_info info = { .reason = reason };
-	int err = 0;
+	struct mtrace_snapshot snapshot;
+	int err;
 
 	if (s->failed)
 		return;
-	info.number = s->result->snapshots + 1;
-	if (reason == MT_REASON_TRIGGER) {
+	/* First of all: until then, threads go on and overwrite what led here. */
+	err = freeze(s, &snapshot);
+	if (err == -ENOBUFS) {
+		s->missed++;
+		return;
+	}
+	if (!err && reason == MT_REASON_TRIGGER) {
 		info.trigger_symbol = strdup(mt_trigger_symbol(s->trigger));
 		info.trigger_address = address;
 		info.trigger_tid = tid;
 		err = info.trigger_symbol ? 0 : -ENOMEM;
 	}
-	if (!err)
-		err = mt_extract_snapshot(&s->dev, s->writer, s->code, s->history,
-					  mt_tracee_pid(s->tracee), tid, &info);
-	if (!err) {
-		s->result->snapshots++;
-		s->execs += reason == MT_REASON_EXEC;
-		tell_snapshot(s, &info);
-	} else if (err == -ENOBUFS) {
-		s->missed++;
-	} else {
+	if (err)
 		give_up(s, err);
-	}
+	else
+		record_others(s, snapshot.id);
+	s->extras += reason == MT_REASON_EXEC;
+	if (!s->failed)
+		record_snapshot(s, &snapshot, tid, &info);
 	mt_snapshot_info_free(&info);
 }
 
@@ -150,8 +228,12 @@ static int on_exec(void *ctx, pid_t tid)
 	int err;
 
 	/* Nothing of the new program has run yet: all that there is of trace is the old one's. */
+	s->execed = true;
 	if (s->running && !s->interrupted && (!is_taken(s) || s->wish->multi_snapshot))
 		take_snapshot(s, MT_REASON_EXEC, tid, 0);
+	else if (s->running)
+		record_others(s, UINT64_MAX);
+	s->execed = false;
 	/*
 	 * A thread that was not the first, and is not traced, may have called exec():
 	 * then it is the first, and only, one from now on.
@@ -245,6 +327,17 @@ static int on_interrupted(void *ctx, int signal)
 	return 0;
 }
 
+static int on_watched(void *ctx)
+{
+	struct session *s = ctx;
+	int err = record_others(s, UINT64_MAX);
+
+	/* It would be told of for ever. */
+	if (err < 0)
+		mt_tracee_watch(s->tracee, -1);
+	return 0;
+}
+
 static int on_sync(void *ctx, pid_t tid)
 {
 	struct session *s = ctx;
@@ -258,6 +351,7 @@ static const struct mt_tracee_ops tracee_ops = {
 	.trap = on_trap,
 	.last_exit = on_last_exit,
 	.interrupted = on_interrupted,
+	.watched = on_watched,
 	.sync = on_sync,
 };
 
@@ -276,18 +370,42 @@ static void tell_sizes(const struct session *s)
 		mt_info("snapshot size %s: %s for the program's first thread", total, share);
 }
 
+/*
+ * Without a size asked for it is as much as can be had: the 8 MiB that a user
+ * without privilege may lock by Linux's default do not hold our default.
+ */
 static int set_up_device(struct session *s)
 {
+	struct mt_plan_wish wish = s->wish->plan;
+	char wanted[64], used[64];
+	bool try_less, limited = false;
 	int err;
 
 	err = mt_device_open(&s->dev);
-	if (!err)
-		err = mt_plan_make(&s->wish->plan, &s->dev.caps, &s->plan);
-	if (!err)
-		err = mt_device_setup(&s->dev, &s->plan.setup);
-	if (!err)
-		tell_sizes(s);
-	return err;
+	if (err)
+		return err;
+	for (;;) {
+		err = mt_plan_make(&wish, &s->dev.caps, &s->plan);
+		if (err)
+			return err;
+		try_less = !wish.size_text && wish.snapshot_size > MT_PLAN_SIZE_LEAST;
+		err = mt_device_setup(&s->dev, &s->plan.setup, try_less);
+		if (err != -ENOMEM || !try_less)
+			break;
+		limited = mt_device_is_limited(&s->dev);
+		wish.snapshot_size /= 2;
+	}
+	if (err)
+		return err;
+	if (wish.snapshot_size < s->wish->plan.snapshot_size) {
+		mt_size_format(s->wish->plan.snapshot_size, wanted, sizeof(wanted));
+		mt_size_format(wish.snapshot_size, used, sizeof(used));
+		mt_warn("there is no memory for the snapshot size of %s that is the default%s: "
+			"using %s", wanted,
+			limited ? ", by the limit on locked memory (ulimit -l)" : "", used);
+	}
+	tell_sizes(s);
+	return 0;
 }
 
 static int create_recording(struct session *s)
@@ -326,6 +444,8 @@ static int make_ready(struct session *s)
 	if (err)
 		return err;
 	err = create_recording(s);
+	if (!err)
+		err = mt_sideband_start(&s->dev, s->writer, &s->sideband);
 	if (err)
 		return err;
 	err = on_exec(s, pid);
@@ -333,6 +453,8 @@ static int make_ready(struct session *s)
 		return err;
 	err = mt_device_start(&s->dev);
 	s->running = !err;
+	if (!err)
+		mt_tracee_watch(s->tracee, s->dev.fd);
 	return err;
 }
 
@@ -364,6 +486,29 @@ static void tell_losses(struct session *s)
 			(unsigned long long)status.errors);
 }
 
+static void tell_lost_records(uint64_t lost)
+{
+	if (lost)
+		mt_warn("%" PRIu64 " records of what the program's threads did besides their "
+			"trace are lost: they came faster than they could be written", lost);
+}
+
+/*
+ * Record what others have asked for, once more. Whoever asks from here on is told
+ * of no thread: what those that have ended left behind is taken away here.
+ */
+static void end_others(struct session *s)
+{
+	struct mtrace_snapshot last;
+
+	if (freeze(s, &last)) {
+		record_others(s, UINT64_MAX);
+		return;
+	}
+	record_others(s, last.id);
+	mt_device_release(&s->dev, last.id);
+}
+
 static int run(struct session *s)
 {
 	int err = mt_tracee_run(s->tracee);
@@ -375,9 +520,11 @@ static int run(struct session *s)
 	}
 	s->result->started = true;
 	s->result->status = mt_tracee_status(s->tracee);
+	record_others(s, UINT64_MAX);
 	/* It was gone without a last stop. */
 	if (!is_taken(s) && !s->interrupted)
 		take_snapshot(s, MT_REASON_EXIT, 0, 0);
+	end_others(s);
 	if (s->result->snapshots > SESSION_TOLD_SNAPSHOTS)
 		mt_info("%u snapshots were taken", s->result->snapshots);
 	if (s->wish->trigger && !s->hits)
@@ -417,6 +564,7 @@ int mt_session_run(const struct mt_session_wish *wish, struct mt_session_result 
 		discard = true;
 out:
 	mt_tracee_free(s.tracee);
+	tell_lost_records(mt_sideband_finish(s.sideband));
 	if (s.writer) {
 		finish_err = mt_recording_finish(s.writer);
 		if (!err)

@@ -7,18 +7,22 @@
  * to start with.
  *
  * One thing at a time: waitpid() is asked for a stop; if there is none, the tool
- * sleeps for SIGCHLD, by which the kernel announces every stop, or for a signal
- * that asks it to end. These are blocked otherwise, so that none can be missed.
+ * sleeps for SIGCHLD, by which the kernel announces every stop, for a signal that
+ * asks it to end, or for a file that it was told to watch. The signals are blocked,
+ * and a signalfd tells that one is there, so that none can be missed.
  */
 #include "user/record/tracee.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "user/base/array.h"
 #include "user/base/log.h"
@@ -59,6 +63,8 @@ struct mt_tracee {
 	unsigned int nr_met;	/* ... and that have stopped for the first time */
 	int64_t deadline;	/* when it is killed; 0: never */
 	sigset_t awaited;	/* what the tool sleeps for */
+	int signals;		/* readable when one of these is there */
+	int watched;		/* what else it sleeps for, or -1 */
 	struct mt_spawn_signals before;	/* as it is to be again at the end */
 	MT_ARRAY(struct thread) threads;
 	MT_ARRAY(struct report) reports;
@@ -342,11 +348,46 @@ static int poll_interrupted(struct mt_tracee *tracee)
 	return interrupted(tracee, &info);
 }
 
+/*
+ * Sleep until there is a signal (0), until the watched file has something (1) or
+ * until the deadline (-EAGAIN).
+ */
+static int sleep_for_any(const struct mt_tracee *tracee)
+{
+	struct pollfd fds[] = {
+		{ .fd = tracee->signals, .events = POLLIN },
+		{ .fd = tracee->watched, .events = POLLPRI },
+	};
+	struct timespec ts;
+	int64_t left;
+	int ret;
+
+	do {
+		left = tracee->deadline ? tracee->deadline - now_ns() : 0;
+		if (left < 0)
+			left = 0;
+		ts.tv_sec = left / 1000000000;
+		ts.tv_nsec = left % 1000000000;
+		ret = ppoll(fds, 2, tracee->deadline ? &ts : NULL, NULL);
+	} while (ret < 0 && errno == EINTR);
+	if (ret < 0)
+		return -errno;
+	if (!ret)
+		return -EAGAIN;
+	/* A stop comes first: somebody waits. */
+	return !fds[0].revents;
+}
+
 static int sleep_for_news(struct mt_tracee *tracee)
 {
+	static const struct timespec none;
+	int err = sleep_for_any(tracee);
 	siginfo_t info;
-	int err = await_signal(&tracee->awaited, tracee->deadline, &info);
 
+	if (err == 1)
+		return op_result(tracee->ops->watched(tracee->ctx));
+	if (!err && sigtimedwait(&tracee->awaited, &info, &none) < 0)
+		return 0;
 	if (err == -EAGAIN) {
 		mt_warn("the program did not end within %lld s of being told to: killed",
 			TRACEE_GRACE_NS / 1000000000);
@@ -492,7 +533,7 @@ int mt_tracee_run(struct mt_tracee *tracee)
 	return err;
 }
 
-static void block_signals(struct mt_tracee *tracee)
+static int block_signals(struct mt_tracee *tracee)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL }, ignore = { .sa_handler = SIG_IGN };
 	struct sigaction hangup;
@@ -509,12 +550,16 @@ static void block_signals(struct mt_tracee *tracee)
 	/* That nobody reads the tool's messages is no reason to end the program. */
 	sigaction(SIGPIPE, &ignore, &tracee->before.pipe);
 	sigprocmask(SIG_BLOCK, &tracee->awaited, &tracee->before.mask);
+	tracee->signals = signalfd(-1, &tracee->awaited, SFD_CLOEXEC);
+	return tracee->signals < 0 ? -errno : 0;
 }
 
 static void restore_signals(struct mt_tracee *tracee)
 {
 	static const struct timespec none;
 
+	if (tracee->signals >= 0)
+		close(tracee->signals);
 	/* Stops that were seen already, and a second Ctrl-C that has had its effect. */
 	while (sigtimedwait(&tracee->awaited, NULL, &none) > 0)
 		;
@@ -535,8 +580,12 @@ int mt_tracee_start(char *const *argv, const struct mt_tracee_ops *ops, void *ct
 	}
 	tracee->ops = ops;
 	tracee->ctx = ctx;
-	block_signals(tracee);
-	err = mt_spawn_stopped(argv, TRACEE_OPTIONS, &tracee->before, &tracee->pid);
+	tracee->watched = -1;
+	err = block_signals(tracee);
+	if (err)
+		mt_error("cannot start '%s': %s", argv[0], strerror(-err));
+	else
+		err = mt_spawn_stopped(argv, TRACEE_OPTIONS, &tracee->before, &tracee->pid);
 	if (err) {
 		tracee->ended = true;
 	} else {
@@ -576,6 +625,11 @@ void mt_tracee_free(struct mt_tracee *tracee)
 	mt_array_free(&tracee->threads);
 	mt_array_free(&tracee->reports);
 	free(tracee);
+}
+
+void mt_tracee_watch(struct mt_tracee *tracee, int fd)
+{
+	tracee->watched = fd;
 }
 
 pid_t mt_tracee_pid(const struct mt_tracee *tracee)

@@ -34,6 +34,8 @@ struct mt_tracee_ops {
 	int (*last_exit)(void *ctx, pid_t tid);
 	/* The tool was asked to end by signal @signal; no thread is stopped for it. */
 	int (*interrupted)(void *ctx, int signal);
+	/* There is something to be had from mt_tracee_watch()'s fd; no thread is stopped. */
+	int (*watched)(void *ctx);
 	/* Make the debug registers of @tid as they are to be; see mt_tracee_changed(). */
 	int (*sync)(void *ctx, pid_t tid);
 };
@@ -44,6 +46,12 @@ struct mt_tracee_ops {
  */
 int mt_tracee_start(char *const *argv, const struct mt_tracee_ops *ops, void *ctx,
 		    struct mt_tracee **out);
+
+/*
+ * Also wait for urgent data (POLLPRI) of @fd while the program runs, and have .watched
+ * called for it. -1: no more.
+ */
+void mt_tracee_watch(struct mt_tracee *tracee, int fd);
 
 /*
  * Let the program run, to its end. Returns 0, or what an operation or the system

@@ -13,6 +13,7 @@
 #define MT_SNAPSHOT_FILE	"snapshot.json"
 #define MT_SNAPSHOTS_DIR	"snapshots"
 #define MT_IMAGES_DIR		"images"
+#define MT_SIDEBAND_FILE	"sideband"
 
 /*
  * From a structure to JSON: the object, or NULL for want of memory. From JSON to

@@ -10,6 +10,7 @@
  *	snapshots/N/TID.pt		one thread's raw PT bytes, oldest first,
  *					just as libipt's own tools read them
  *	images/NAME			code that no file holds (vdso), by hash
+ *	sideband			the module's records, as it gave them
  *
  * A recording that was cut off at any byte is readable up to there: every
  * .json is put in place by rename, and a .pt file may be shorter than its
@@ -144,6 +145,12 @@ int mt_recording_add_snapshot(struct mt_recording_writer *w,
  */
 int mt_recording_map_written(const struct mt_recording_writer *w, uint64_t number,
 			     const char *file, const uint8_t **bytes, size_t *len);
+
+/*
+ * Append records of the sideband. May be called by another thread than all others
+ * of the writer, and at the same time.
+ */
+int mt_recording_add_sideband(struct mt_recording_writer *w, const void *records, size_t len);
 
 int mt_recording_finish(struct mt_recording_writer *w);
 

@@ -29,6 +29,7 @@ struct image {
 struct mt_recording_writer {
 	char *path;
 	int dirfd;
+	int sideband;		/* the file, or -1 before its first byte */
 	MT_ARRAY(struct image) images;
 };
 
@@ -37,6 +38,8 @@ static void writer_free(struct mt_recording_writer *w)
 	for (size_t i = 0; i < w->images.count; i++)
 		free(w->images.data[i].name);
 	mt_array_free(&w->images);
+	if (w->sideband >= 0)
+		close(w->sideband);
 	if (w->dirfd >= 0)
 		close(w->dirfd);
 	free(w->path);
@@ -87,6 +90,7 @@ int mt_recording_create(const char *path, const struct mt_meta *meta,
 
 	if (w) {
 		w->dirfd = -1;
+		w->sideband = -1;
 		w->path = strdup(path);
 		object = mt_meta_to_json(meta);
 	}
@@ -310,6 +314,23 @@ int mt_recording_map_written(const struct mt_recording_writer *w, uint64_t numbe
 	err = mt_file_map(w->dirfd, dir, file, UINT64_MAX, bytes, len);
 	if (err)
 		mt_error("%s/%s/%s: cannot be read again: %s", w->path, dir, file, strerror(-err));
+	return err;
+}
+
+int mt_recording_add_sideband(struct mt_recording_writer *w, const void *records, size_t len)
+{
+	int err = 0;
+
+	if (w->sideband < 0) {
+		w->sideband = openat(w->dirfd, MT_SIDEBAND_FILE,
+				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (w->sideband < 0)
+			err = -errno;
+	}
+	if (!err)
+		err = mt_file_write(w->sideband, records, len);
+	if (err)
+		mt_error("%s/" MT_SIDEBAND_FILE ": cannot be written: %s", w->path, strerror(-err));
 	return err;
 }
 

@@ -209,6 +209,42 @@ static void test_indirect_plt(void **state)
 	stop(&p);
 }
 
+/* A static program has stubs for indirect functions, of 8 bytes; _start() calls each. */
+static void test_static_plt(void **state)
+{
+	static const char *const names[] = { "first@plt", "second@plt", "third@plt" };
+	const struct mt_function *function;
+	struct process p = { 0 };
+	char line[512];
+	size_t i;
+	FILE *f;
+
+	(void)state;
+	write_file("static.c",
+		   "static int a(void) { return 1; }\n"
+		   "static void *choose_1(void) { return a; }\n"
+		   "static void *choose_2(void) { return a; }\n"
+		   "static void *choose_3(void) { return a; }\n"
+		   "int first(void) __attribute__((ifunc(\"choose_1\")));\n"
+		   "int second(void) __attribute__((ifunc(\"choose_2\")));\n"
+		   "int third(void) __attribute__((ifunc(\"choose_3\")));\n"
+		   "void _start(void) { first(); second(); third(); }\n");
+	assert_int_equal(shell("cd %s && gcc -O0 -fno-pie -no-pie -static -nostdlib "
+			       "-fcf-protection=none -o static static.c", dir), 0);
+	map_file(&p, lib("static"), 0, NULL);
+	start(&p);
+	f = lines("objdump -d --disassemble=_start %s | sed -n 's/.*\\tcall *\\([0-9a-f]*\\).*/\\1/p'",
+		  lib("static"));
+	for (i = 0; i < 3; i++) {
+		assert_non_null(fgets(line, sizeof(line), f));
+		function = find(&p, strtoul(line, NULL, 16));
+		assert_string_equal(function->name, names[i]);
+		assert_int_equal(function->start, strtoul(line, NULL, 16));
+	}
+	pclose(f);
+	stop(&p);
+}
+
 static void test_plt(void **state)
 {
 	(void)state;
@@ -534,6 +570,7 @@ int main(void)
 		cmocka_unit_test(test_internal_names),
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_indirect_plt),
+		cmocka_unit_test(test_static_plt),
 		cmocka_unit_test(test_real_files),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_build_id),

@@ -27,24 +27,31 @@ static int teardown(void **state)
 	return shell("rm -rf %s", dir);
 }
 
-/* Two processes map @path, or the image @image: one warning, and no code. */
+/* Two processes map @path, or the image @image: one warning. */
+static void start_two(struct process *p, const char *path, const char *image, const char *build_id)
+{
+	struct mt_image *second;
+
+	p->maps[0] = (struct mt_map) { .start = 0x400000, .end = 0x401000 };
+	p->maps[0].path = strdup(path);
+	p->maps[0].image = image ? strdup(image) : NULL;
+	p->maps[0].build_id = build_id ? strdup(build_id) : NULL;
+	listen();
+	start(p);
+	assert_int_equal(mt_image_new(p->cache, p->maps, p->count, &second), 0);
+	heard();
+	mt_image_free(second);
+	assert_int_equal(count_of("\n"), 1);
+}
+
+/* There is no code of it. */
 static void check_missing(const char *path, const char *image, const char *build_id,
 			  const char *why)
 {
 	struct process p = { .count = 1 };
-	struct mt_image *second;
 	uint8_t byte;
 
-	p.maps[0] = (struct mt_map) { .start = 0x400000, .end = 0x401000 };
-	p.maps[0].path = strdup(path);
-	p.maps[0].image = image ? strdup(image) : NULL;
-	p.maps[0].build_id = build_id ? strdup(build_id) : NULL;
-	listen();
-	start(&p);
-	assert_int_equal(mt_image_new(p.cache, p.maps, p.count, &second), 0);
-	heard();
-	mt_image_free(second);
-	assert_int_equal(count_of("\n"), 1);
+	start_two(&p, path, image, build_id);
 	assert_int_equal(count_of(image ? image : path), 1);
 	assert_int_equal(count_of(why), 1);
 	assert_int_equal(p.code.read(p.code.ctx, 0x400000, &byte, 1), 0);
@@ -77,6 +84,20 @@ static void test_no_image(void **state)
 	check_missing("[vdso]", "hollow", NULL, "it is empty");
 	/* In a recording no link is followed; of a file of this machine it is. */
 	check_missing("[vdso]", "alias", NULL, strerror(ELOOP));
+}
+
+/* Of an image that is cut short there is what is left of it, and one warning. */
+static void test_short_image(void **state)
+{
+	struct process p = { .count = 1 };
+	uint8_t bytes[8];
+
+	(void)state;
+	start_two(&p, "[vdso]", "code", NULL);
+	assert_int_equal(count_of("code, the code of [vdso], is cut short: it has 8 of 4096 bytes"),
+			 1);
+	assert_int_equal(p.code.read(p.code.ctx, 0x400002, bytes, sizeof(bytes)), 6);
+	stop(&p);
 }
 
 static void test_link(void **state)
@@ -125,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_no_image),
+		cmocka_unit_test(test_short_image),
 		cmocka_unit_test(test_link),
 		cmocka_unit_test(test_debug_file),
 	};

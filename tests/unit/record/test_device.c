@@ -31,6 +31,7 @@ static void test_explain(void **state)
 	check(-ENODEV, true, "not loaded", "insmod mtrace.ko");
 	check(-EACCES, true, "no permission", "CAP_PERFMON");
 	check(-EPERM, false, "no permission", "run as root");
+	check(-EPERM, true, "no permission", "unprivileged=1");
 	check(-EMFILE, true, "/dev/mtrace", "Too many open files");
 }
 

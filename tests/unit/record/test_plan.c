@@ -59,7 +59,7 @@ static void test_sizes(void **state)
 	made = plan(&skylake, 4 * MIB, false, 0);
 	assert_true(made.snapshot_size == 4 * MIB && made.share == 4 * MIB);
 	assert_int_equal(made.setup.max_threads, 1);
-	assert_int_equal(made.setup.flags, 0);
+	assert_int_equal(made.setup.flags, MTRACE_SETUP_SIDEBAND);
 	made = plan(&skylake, 5000000, false, 0);
 	assert_true(made.snapshot_size == 8 * MIB);
 	made = plan(&skylake, 1, false, 0);
@@ -79,7 +79,7 @@ static void test_threads(void **state)
 	made = plan(&skylake, 16 * MIB, true, 0);
 	assert_int_equal(made.setup.max_threads, 64);
 	assert_true(made.share == 256 * KIB);
-	assert_int_equal(made.setup.flags, MTRACE_SETUP_INHERIT_THREADS);
+	assert_int_equal(made.setup.flags, MTRACE_SETUP_INHERIT_THREADS | MTRACE_SETUP_SIDEBAND);
 	made = plan(&skylake, 16 * MIB, true, 5);
 	assert_int_equal(made.setup.max_threads, 8);
 	assert_true(made.share == 2 * MIB);

@@ -3,6 +3,8 @@
  * The traced program's life under real ptrace: children, signals, exec, threads,
  * and each way to end. The programs say by their exit status what they saw.
  */
+#include <netinet/in.h>
+
 #include "traced_program.h"
 
 /* A child of each kind calls hit(), and so does the program, once each. */
@@ -192,6 +194,50 @@ static void test_interrupted(void **state)
 	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGKILL);
 }
 
+/* Two ends of a TCP connection, which has urgent data; [1] is read from. */
+static void make_pair(int fds[2])
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(address);
+	int server = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(server, (struct sockaddr *)&address, len), 0);
+	assert_int_equal(listen(server, 1), 0);
+	assert_int_equal(getsockname(server, (struct sockaddr *)&address, &len), 0);
+	fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fds[0], (struct sockaddr *)&address, len), 0);
+	fds[1] = accept(server, NULL, NULL);
+	assert_true(fds[1] >= 0);
+	close(server);
+}
+
+/* While the program sleeps, and while it is stopped, the tool hears of the file. */
+static void test_watched(void **state)
+{
+	struct run run = { 0 };
+	int fds[2];
+
+	(void)state;
+	make_pair(fds);
+	run.watched_fd = fds[1];
+	assert_int_equal(send(fds[0], "1", 1, MSG_OOB), 1);
+	run_line(&run, "main", "stopper");
+	check_exit(&run, 9);
+	assert_int_equal(run.hits, 1);
+	assert_int_equal(run.watched, 1);
+	/* What is not urgent is nobody's business. */
+	run = (struct run){ .watched_fd = fds[1] };
+	assert_int_equal(send(fds[0], "1", 1, 0), 1);
+	run_line(&run, NULL, "stopper");
+	check_exit(&run, 9);
+	assert_int_equal(run.watched, 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void test_cannot_start(void **state)
 {
 	static const struct {
@@ -246,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_watched),
 		cmocka_unit_test(test_cannot_start),
 		cmocka_unit_test(test_free_kills),
 	};

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,8 @@ struct run {
 	unsigned int threads;
 	unsigned int last_exits;
 	unsigned int interrupts;
+	int watched_fd;		/* a socket, 0 for none */
+	unsigned int watched;	/* times that it was said to have something */
 	uint64_t addresses[8];	/* of the first hits */
 	int status;
 	unsigned int children;
@@ -124,8 +127,25 @@ static int on_sync(void *ctx, pid_t tid)
 	return run->trigger ? mt_trigger_sync(run->trigger, tid) : 0;
 }
 
+/* One byte of urgent data each time. */
+static int on_watched(void *ctx)
+{
+	struct run *run = ctx;
+	char byte;
+
+	assert_int_equal(recv(run->watched_fd, &byte, 1, MSG_OOB), 1);
+	run->watched++;
+	return 0;
+}
+
 static const struct mt_tracee_ops ops = {
-	on_exec, on_thread, on_trap, on_last_exit, on_interrupted, on_sync,
+	.exec = on_exec,
+	.thread = on_thread,
+	.trap = on_trap,
+	.last_exit = on_last_exit,
+	.interrupted = on_interrupted,
+	.watched = on_watched,
+	.sync = on_sync,
 };
 
 static void run_line(struct run *run, const char *symbol, const char *line)
@@ -140,6 +160,8 @@ static void run_line(struct run *run, const char *symbol, const char *line)
 	if (symbol || run->watch)
 		assert_int_equal(mt_trigger_new(symbol, &run->trigger), 0);
 	assert_int_equal(mt_tracee_start(argv, &ops, run, &run->tracee), 0);
+	if (run->watched_fd)
+		mt_tracee_watch(run->tracee, run->watched_fd);
 	assert_int_equal(on_exec(run, mt_tracee_pid(run->tracee)), 0);
 	assert_int_equal(mt_tracee_run(run->tracee), 0);
 	run->status = mt_tracee_status(run->tracee);

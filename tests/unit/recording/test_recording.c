@@ -542,6 +542,35 @@ static void test_write_fails(void **state)
 	mt_recording_close(rec);
 }
 
+static void test_sideband(void **state)
+{
+	struct mt_recording_writer *w;
+	struct mt_meta empty = {
+		.tool = (char *)"", .kernel = (char *)"", .command = command,
+	};
+	struct mt_recording *rec;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(mt_recording_create(path, &empty, &w), 0);
+	assert_int_equal(access(in_recording("sideband"), F_OK), -1);
+	assert_int_equal(mt_recording_add_sideband(w, "some\0thing", 10), 0);
+	assert_int_equal(mt_recording_add_sideband(w, " else", 5), 0);
+	/* It is there before the recording ends. */
+	assert_memory_equal(get_file("sideband", &len), "some\0thing else", 15);
+	assert_int_equal(len, 15);
+	assert_int_equal(mt_recording_finish(w), 0);
+	/* Who decodes the trace does not care. */
+	assert_int_equal(mt_recording_open(path, &rec), 0);
+	mt_recording_close(rec);
+	/* Nor is another's file written to. */
+	assert_int_equal(mt_recording_remove(path), 0);
+	assert_int_equal(mt_recording_create(path, &empty, &w), 0);
+	assert_int_equal(symlink("/dev/full", in_recording("sideband")), 0);
+	assert_int_equal(mt_recording_add_sideband(w, "x", 1), -EEXIST);
+	assert_int_equal(mt_recording_finish(w), 0);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -558,6 +587,7 @@ int main(void)
 		TEST(test_malformed_snapshot),
 		TEST(test_links_and_pipes_are_refused),
 		TEST(test_no_recording),
+		TEST(test_sideband),
 		TEST(test_write_fails),
 	};
 
