@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,12 +15,16 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
 
-/* A test that has not ended by then hangs. It is never what a test is about. */
-#define TEST_LIMIT_SECONDS	300
+/*
+ * A test that has not ended after so many seconds hangs. It is never what a
+ * test is about.
+ */
+unsigned int test_limit = 300;
 
 enum { TEST_OK = 0, TEST_FAILED = 1, TEST_SKIPPED = 77 };
 
@@ -153,6 +158,18 @@ struct mtrace_snapshot must_snapshot(struct session *s)
 	return arg;
 }
 
+struct mtrace_snapshot must_next_snapshot(struct session *s)
+{
+	struct mtrace_snapshot arg = { .size = sizeof(arg) };
+	struct pollfd poller = { .fd = s->fd, .events = POLLPRI };
+
+	if (poll(&poller, 1, 60000) != 1 || !(poller.revents & POLLPRI))
+		FAIL("poll tells of no snapshot: %#x", poller.revents);
+	if (ioctl(s->fd, MTRACE_IOC_NEXT_SNAPSHOT, &arg))
+		FAIL("NEXT_SNAPSHOT: %s", strerror(errno));
+	return arg;
+}
+
 struct mtrace_region *must_describe(struct session *s, uint64_t id,
 				    uint32_t *count)
 {
@@ -212,6 +229,17 @@ struct mtrace_region *snapshot_regions(struct session *s, uint64_t *id,
 	return regions;
 }
 
+struct mtrace_region *must_regions(struct session *s, uint32_t nr, uint64_t *id)
+{
+	struct mtrace_region *regions;
+	uint64_t any_id;
+	uint32_t count;
+
+	regions = snapshot_regions(s, id ? id : &any_id, &count);
+	CHECK(count == nr, "a snapshot has %u regions, not %u", count, nr);
+	return regions;
+}
+
 const struct mtrace_region *region_of(const struct mtrace_region *regions,
 				      uint32_t count, pid_t tid)
 {
@@ -263,6 +291,11 @@ long long meminfo(const char *field)
 	return value;
 }
 
+bool keeps_memory(void)
+{
+	return !access("/sys/kernel/debug/kmemleak", F_OK);
+}
+
 uint32_t pmu_type(void)
 {
 	long long type;
@@ -286,19 +319,33 @@ int nr_cpus(void)
 	return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+void need_two_cpus(void)
+{
+	if (nr_cpus() < 2)
+		skip("it takes two CPUs");
+}
+
 pid_t thread_id(void)
 {
 	return syscall(SYS_gettid);
 }
 
+unsigned int setting(const char *name, unsigned int otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoul(value, NULL, 0) : otherwise;
+}
+
 static void hang(int signal)
 {
 	(void)signal;
-	fail("harness", 0, "did not end within %d s", TEST_LIMIT_SECONDS);
+	fail("harness", 0, "did not end within %u s", test_limit);
 }
 
 static int run(struct test *test)
 {
+	const time_t start = time(NULL);
 	int status;
 	pid_t pid;
 
@@ -311,11 +358,15 @@ static int run(struct test *test)
 	if (!pid) {
 		setpgid(0, 0);
 		signal(SIGALRM, hang);
-		alarm(TEST_LIMIT_SECONDS);
+		alarm(test_limit);
 		test->run();
 		_exit(TEST_OK);
 	}
 	waitpid(pid, &status, 0);
+	/* For who wants to make them quicker. */
+	if (time(NULL) - start >= 5)
+		printf("# %s: %lld s\n", test->name,
+		       (long long)(time(NULL) - start));
 	/* What a failed test left running would be in the next one's way. */
 	kill(-pid, SIGKILL);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -333,24 +384,43 @@ static int run(struct test *test)
 }
 
 /*
- * Runs the tests whose names match one of the patterns; without any, all but
+ * Runs the tests whose names match one of the patterns, and none that follows a
+ * '!'; without any of the former all but those of the latter, and but
  * sleep_*: the emulated machine's console does not always survive that devices
  * are put to sleep, and then nothing is heard of the tests any more.
  */
+/* A test that failed while the module was out shall not fail all others. */
+static void recover(void)
+{
+	if (!access("/dev/mtrace", F_OK))
+		return;
+	syscall(SYS_delete_module, "mt_taken", O_NONBLOCK);
+	if (!fork()) {
+		insert_module(NULL);
+		_exit(0);
+	}
+	wait(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int failed = 0, passed = 0, skipped = 0;
 	struct test *test;
-	bool wanted;
+	bool wanted, all = true;
 	int i;
 
+	for (i = 1; i < argc; i++)
+		all &= argv[i][0] == '!';
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	test_limit = setting("MTRACE_TEST_LIMIT", test_limit);
 	/* Descendants of a test whose parent is gone come here. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (test = tests; test; test = test->next) {
-		wanted = argc < 2 && strncmp(test->name, "sleep_", 6);
+		wanted = all && strncmp(test->name, "sleep_", 6);
 		for (i = 1; i < argc; i++)
-			wanted |= !fnmatch(argv[i], test->name, 0);
+			if (!fnmatch(argv[i] + (argv[i][0] == '!'), test->name,
+				     0))
+				wanted = argv[i][0] != '!';
 		if (!wanted)
 			continue;
 		switch (run(test)) {
@@ -362,8 +432,31 @@ int main(int argc, char **argv)
 			break;
 		default:
 			failed++;
+			recover();
 		}
 	}
 	printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
 	return failed || !passed;
+}
+
+void remove_module(void)
+{
+	CHECK_ERRNO(syscall(SYS_delete_module, "mtrace", O_NONBLOCK), 0);
+	CHECK_ERRNO(access("/dev/mtrace", F_OK), ENOENT);
+}
+
+void insert_module(const char *parameter)
+{
+	const char *module = getenv("MTRACE_KO");
+	int status;
+	pid_t pid;
+
+	CHECK(module, "MTRACE_KO does not say where mtrace.ko is");
+	pid = fork();
+	if (!pid) {
+		execlp("insmod", "insmod", module, parameter, NULL);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
 }

@@ -86,6 +86,8 @@ void must_detach(struct session *s, pid_t tid);
 void must_start(struct session *s);
 void must_stop(struct session *s);
 struct mtrace_snapshot must_snapshot(struct session *s);
+/* Wait for one that was not asked for by SNAPSHOT. */
+struct mtrace_snapshot must_next_snapshot(struct session *s);
 struct mtrace_region *must_describe(struct session *s, uint64_t id,
 				    uint32_t *count);
 void must_release(struct session *s, uint64_t id);
@@ -95,6 +97,8 @@ struct mtrace_caps must_caps(void);
 /* The regions of a new snapshot, which is the caller's to release. */
 struct mtrace_region *snapshot_regions(struct session *s, uint64_t *id,
 				       uint32_t *count);
+/* The same of one that must have so many; @id can be NULL. */
+struct mtrace_region *must_regions(struct session *s, uint32_t nr, uint64_t *id);
 const struct mtrace_region *region_of(const struct mtrace_region *regions,
 				      uint32_t count, pid_t tid);
 
@@ -102,17 +106,35 @@ const struct mtrace_region *region_of(const struct mtrace_region *regions,
 long long read_number(const char *path);
 bool write_text(const char *path, const char *text);
 long long meminfo(const char *field);
+/*
+ * Whether it is the debug kernel, which keeps what was freed for some time and
+ * its own books beside; there the machine looks for leaks when the tests end.
+ */
+bool keeps_memory(void);
 uint32_t pmu_type(void);
 void pin_to(int cpu);
 int nr_cpus(void);
+/* Skips the test on a machine with one. */
+void need_two_cpus(void);
+/* A number in the environment, by which check makes a test longer. */
+unsigned int setting(const char *name, unsigned int otherwise);
 pid_t thread_id(void);
+/* So many seconds a test may take. */
+extern unsigned int test_limit;
 
-/* Wait until a condition holds; a test that waits in vain fails. */
+/* The module itself, with a parameter or NULL. */
+void remove_module(void);
+void insert_module(const char *parameter);
+
+/*
+ * Wait until a condition holds; a test that waits in vain, which is for half of
+ * the time that it may take at least, fails.
+ */
 #define WAIT_FOR(cond) do {						\
-	int tries_ = 0;							\
+	unsigned int tries_ = 0;					\
 									\
 	while (!(cond)) {						\
-		if (tries_++ > 60000)					\
+		if (tries_++ > test_limit * 500)			\
 			FAIL("waited in vain for %s", #cond);		\
 		usleep(1000);						\
 	}								\

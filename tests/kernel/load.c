@@ -53,7 +53,7 @@ void work_yield(struct load *load, uint32_t index)
 	int i;
 
 	(void)load;
-	pin_to(index % nr_cpus());
+	pin_to(index / 2 % nr_cpus());
 	for (i = 0; i < WORK_YIELDS; i++) {
 		load_run(WORK_CALLS_A_YIELD);
 		sched_yield();
@@ -67,6 +67,17 @@ void work_spin(struct load *load, uint32_t index)
 		load_run(20);
 		load->progress[index]++;
 	}
+}
+
+void work_spin_but_last(struct load *load, uint32_t index)
+{
+	uint32_t i;
+
+	if (index != load->nr - 1)
+		work_spin(load, index);
+	for (i = 0; i < load->nr - 1; i++)
+		while (load->progress[i] < 10)
+			usleep(500);
 }
 
 uint64_t load_ptwrite_payload(uint32_t i)
@@ -141,15 +152,18 @@ struct load *load_spawn(uint32_t threads,
 	return load;
 }
 
-/* One round of work by all threads, to its end. */
+void load_go(struct load *load)
+{
+	load->done = 0;
+	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+}
+
 void load_rounds(struct load **loads, int nr)
 {
 	int i;
 
-	for (i = 0; i < nr; i++) {
-		loads[i]->done = 0;
-		__atomic_add_fetch(&loads[i]->go, 1, __ATOMIC_SEQ_CST);
-	}
+	for (i = 0; i < nr; i++)
+		load_go(loads[i]);
 	for (i = 0; i < nr; i++)
 		WAIT_FOR(loads[i]->done == loads[i]->nr);
 }

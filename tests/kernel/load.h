@@ -36,6 +36,9 @@ struct load {
 
 struct load *load_spawn(uint32_t threads, void (*work)(struct load *load,
 						       uint32_t index));
+/* Begin a round of work by all threads, of which @done says who has ended it. */
+void load_go(struct load *load);
+/* The same, to its end. */
 void load_round(struct load *load);
 /* One round of @nr loads at once. */
 void load_rounds(struct load **loads, int nr);
@@ -45,6 +48,9 @@ void load_end(struct load *load);
 void work_calls(struct load *load, uint32_t index);	/* 20,000 calls */
 void work_yield(struct load *load, uint32_t index);	/* with switches */
 void work_spin(struct load *load, uint32_t index);	/* until load_end() */
+
+/* The same for all but the last thread, which returns once all others spin. */
+void work_spin_but_last(struct load *load, uint32_t index);
 
 void work_ptwrite(struct load *load, uint32_t index);	/* 100 PTWRITEs */
 

@@ -55,6 +55,12 @@ static void see_address(uint64_t ip, struct pt_stats *stats)
 		stats->highest = ip;
 }
 
+static void see_target(uint64_t ip, struct pt_stats *stats)
+{
+	stats->last = ip;
+	stats->since = 0;
+}
+
 static void read_packet(struct reader *r, const struct pt_packet *packet,
 			uint64_t offset, uint64_t target,
 			struct pt_stats *stats)
@@ -78,6 +84,7 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 		stats->pge++;
 		stats->entries += r->ip == target;
 		see_address(r->ip, stats);
+		see_target(r->ip, stats);
 		stats->kernel += is_kernel(r->ip);
 		break;
 	case ppt_tip_pgd:
@@ -95,6 +102,7 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 		stats->tip++;
 		stats->hits += r->ip == target;
 		see_address(r->ip, stats);
+		see_target(r->ip, stats);
 		stats->kernel += is_kernel(r->ip);
 		break;
 	case ppt_fup:
@@ -105,6 +113,8 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 			r->known = true;
 		}
 		stats->fup += !r->in_psb;
+		if (!r->in_psb)
+			stats->last_fup = r->ip;
 		see_address(r->ip, stats);
 		if (r->ptw_fup && stats->ptw <= PT_KEPT)
 			stats->ptws[stats->ptw - 1].ip = r->ip;
@@ -115,6 +125,7 @@ static void read_packet(struct reader *r, const struct pt_packet *packet,
 		if (r->known && !r->on)
 			FAIL("TNT at %#lx follows no TIP.PGE", offset);
 		stats->tnt += packet->payload.tnt.bit_size;
+		stats->since += packet->payload.tnt.bit_size;
 		break;
 	case ppt_ovf:
 		stats->ovf++;

@@ -32,6 +32,9 @@
  * @kernel: TIP.PGE and TIP packets that go to kernel addresses
  * @lowest: least address of TIP.PGE, TIP and FUP packets
  * @highest: greatest of these
+ * @last: address of the last TIP or TIP.PGE packet
+ * @since: branches in TNT packets behind that
+ * @last_fup: address of the last FUP packet that is none of PSB+
  * @least_cyc: the least cycle count of a CYC packet
  * @ptw: PTW packets
  * @ptws: the first of them: what they say, and the FUP that follows, or 0
@@ -42,6 +45,7 @@ struct pt_stats {
 	uint64_t psb, pge, pgd, tip, tnt, fup, ovf, tsc, mtc, cyc;
 	uint64_t pip, mwait, pwre, exstop, pwrx, cfe, stop, after_stop;
 	uint64_t hits, entries, kernel, lowest, highest, least_cyc;
+	uint64_t last, since, last_fup;
 	uint64_t ptw, evd;
 	struct {
 		uint64_t payload, ip;

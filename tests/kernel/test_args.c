@@ -26,7 +26,12 @@ static const struct {
 	{ MTRACE_IOC_DESCRIBE, sizeof(struct mtrace_describe) },
 	{ MTRACE_IOC_RELEASE, sizeof(struct mtrace_release) },
 	{ MTRACE_IOC_GET_STATUS, sizeof(struct mtrace_status) },
+	{ MTRACE_IOC_NEXT_SNAPSHOT, sizeof(struct mtrace_snapshot) },
+	{ MTRACE_IOC_ADD_TRIGGER, sizeof(struct mtrace_trigger) },
+	{ MTRACE_IOC_REMOVE_TRIGGER, sizeof(struct mtrace_trigger) },
 	{ MTRACE_IOC_GET_SETUP, sizeof(struct mtrace_setup) },
+	{ MTRACE_IOC_STREAM_RELEASE, sizeof(struct mtrace_stream_release) },
+	{ MTRACE_IOC_STREAM_READ, sizeof(struct mtrace_stream_read) },
 };
 
 #define NR_CALLS (sizeof(calls) / sizeof(calls[0]))
@@ -155,7 +160,7 @@ TEST(setup_to_read_only_memory)
 
 TEST(reserved_fields)
 {
-	struct mtrace_caps caps = { .size = sizeof(caps), .reserved[3] = 1 };
+	struct mtrace_caps caps = { .size = sizeof(caps), .reserved[2] = 1 };
 	struct mtrace_thread thread = { .size = sizeof(thread), .tid = 1 };
 	struct mtrace_snapshot snapshot = { .size = sizeof(snapshot) };
 	struct mtrace_describe describe = {
@@ -178,11 +183,14 @@ TEST(reserved_fields)
 	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_ATTACH, &thread), EINVAL);
 	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_DETACH, &thread), EINVAL);
 
-	snapshot.flags = 1;
+	snapshot.flags = MTRACE_SNAPSHOT_WAIT << 1;
 	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_SNAPSHOT, &snapshot), EINVAL);
+	snapshot.flags = MTRACE_SNAPSHOT_WAIT;
+	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_NEXT_SNAPSHOT, &snapshot), EINVAL);
 	snapshot.flags = 0;
 	snapshot.reserved[1] = 1;
 	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_SNAPSHOT, &snapshot), EINVAL);
+	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_NEXT_SNAPSHOT, &snapshot), EINVAL);
 	check_untouched(s.fd);
 
 	CHECK_EQ(must_snapshot(&s).id, 1);
@@ -193,9 +201,6 @@ TEST(reserved_fields)
 	CHECK_EQ(must_status(s.fd).nr_snapshots, 1);
 
 	status.flags = 1;
-	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_GET_STATUS, &status), EINVAL);
-	status.flags = 0;
-	status.reserved[0] = 1;
 	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_GET_STATUS, &status), EINVAL);
 }
 
@@ -217,6 +222,7 @@ TEST(order_of_calls)
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_START), EINVAL);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_STOP), EINVAL);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SNAPSHOT, &snapshot), EINVAL);
+	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_NEXT_SNAPSHOT, &snapshot), EINVAL);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_DESCRIBE, &describe), EINVAL);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_RELEASE, &release), EINVAL);
 	CHECK_EQ(must_status(fd).regions_free, 0);
@@ -225,6 +231,7 @@ TEST(order_of_calls)
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), 0);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), EBUSY);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_STOP), EALREADY);
+	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_NEXT_SNAPSHOT, &snapshot), EAGAIN);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_DESCRIBE, &describe), ENOENT);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_RELEASE, &release), ENOENT);
 	check_untouched(fd);
@@ -233,6 +240,30 @@ TEST(order_of_calls)
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_START), EALREADY);
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_STOP), 0);
 	CHECK_EQ(must_status(fd).running, 0);
+}
+
+TEST(sessions_have_numbers)
+{
+	struct mtrace_setup setup = { .size = sizeof(setup) };
+	uint32_t number, last = 0;
+	struct session s[3];
+	int round, i;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 3; i++) {
+			session_open(&s[i], setup_of(MIB(1), 2, 1));
+			number = s[i].setup.session;
+			/* From 1, and none comes twice. */
+			CHECK(number > last, "%u comes after %u", number, last);
+			last = number;
+		}
+		memset(&setup, 0, sizeof(setup));
+		setup.size = sizeof(setup);
+		CHECK_ERRNO(ioctl(s[0].fd, MTRACE_IOC_GET_SETUP, &setup), 0);
+		CHECK_EQ(setup.session, last - 2);
+		for (i = 0; i < 3; i++)
+			session_close(&s[i]);
+	}
 }
 
 /* One field of a good set-up changed. */
@@ -258,7 +289,7 @@ TEST(setup_bad_fields)
 	struct mtrace_caps caps = must_caps();
 	int fd = open_device();
 
-	SETUP(EINVAL, flags, 4);
+	SETUP(EINVAL, flags, MTRACE_SETUP_FLAGS_ALL + 1);
 	SETUP(EINVAL, flags, 1u << 31);
 	SETUP(EINVAL, buffer_size, 0);
 	SETUP(EINVAL, buffer_size, 1);
@@ -281,8 +312,9 @@ TEST(setup_bad_fields)
 	SETUP(EINVAL, nr_ranges, MTRACE_MAX_RANGES + 1);
 	SETUP(EINVAL, range[0].kind, MTRACE_RANGE_FILTER);
 	SETUP(EINVAL, pad, 1);
+	SETUP(EINVAL, sideband_size, 1);
 	SETUP(EINVAL, reserved[0], 1);
-	SETUP(EINVAL, reserved[3], 1ull << 63);
+	SETUP(EINVAL, reserved[2], 1ull << 63);
 	/* No PMU has this type; the software PMU, 1, is the wrong one. */
 	SETUP(EINVAL, pmu_type, 0x7fffffff);
 	SETUP(EINVAL, pmu_type, 1);

@@ -99,10 +99,9 @@ TEST(attach_to_a_running_thread)
 	struct pt_stats stats;
 	struct session s;
 	uint64_t id, seen;
-	uint32_t count;
 
 	pin_to(0);
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	load_go(load);
 	WAIT_FOR(load->progress[0] > 10);
 	session_open(&s, setup_of(MIB(32), 1, 1));
 	must_start(&s);
@@ -111,8 +110,7 @@ TEST(attach_to_a_running_thread)
 	WAIT_FOR(load->progress[0] > seen + 10);
 	must_detach(&s, load->tids[0]);
 
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 1);
+	regions = must_regions(&s, 1, &id);
 	CHECK_EQ(regions[0].flags & MTRACE_REGION_EXITED, MTRACE_REGION_EXITED);
 	CHECK_EQ(regions[0].tid, load->tids[0]);
 	CHECK_EQ(regions[0].pid, load->pid);
@@ -135,15 +133,12 @@ TEST(attach_to_oneself)
 	struct mtrace_region *regions;
 	struct pt_stats stats;
 	struct session s;
-	uint64_t id;
-	uint32_t count;
 
 	session_open(&s, setup_of(MIB(4), 1, 1));
 	must_start(&s);
 	must_attach(&s, thread_id());
 	load_run(1000);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 1);
+	regions = must_regions(&s, 1, NULL);
 	CHECK_EQ(regions[0].flags & MTRACE_REGION_EXITED, 0);
 	pt_read(&s, regions, (uintptr_t)load_target, &stats);
 	CHECK_EQ(stats.hits, 1000);
@@ -184,8 +179,6 @@ TEST(pid_namespaces)
 {
 	struct mtrace_region *regions;
 	struct session s;
-	uint64_t id;
-	uint32_t count;
 	int status;
 	pid_t pid;
 
@@ -203,8 +196,7 @@ TEST(pid_namespaces)
 	must_start(&s);
 	must_attach(&s, 1);
 	load_run(10);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 1);
+	regions = must_regions(&s, 1, NULL);
 	CHECK_EQ(regions[0].tid, 1);
 	CHECK_EQ(regions[0].pid, 1);
 }

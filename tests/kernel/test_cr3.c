@@ -3,19 +3,24 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness.h"
-#include "load.h"
-#include "pt.h"
+#include "trace.h"
 
 #define CALLS	500
+
+/* Where tiny, below, is in memory. */
+#define TINY_BASE	0x400000
 
 static void work_calls_by_turns(struct load *load, uint32_t index)
 {
@@ -54,20 +59,13 @@ static void check_cr3(uint32_t flags, bool user, bool kernel)
 	struct mtrace_setup setup = setup_of(MIB(64), 1, 1);
 	const uint64_t calls = WORK_YIELDS * WORK_CALLS_A_YIELD;
 	struct load *load = load_spawn(1, work_yield);
-	struct mtrace_region *regions;
 	struct pt_stats stats;
 	struct session s;
-	uint32_t count;
-	uint64_t id;
 
 	setup.trace_flags = flags | MTRACE_TRACE_CR3;
-	session_open(&s, setup);
+	pt_read(&s, trace_round(&s, setup, load), (uintptr_t)load_target,
+		&stats);
 	CHECK_EQ(s.setup.rtit_ctl >> 7 & 1, 1);
-	must_attach(&s, load->pid);
-	must_start(&s);
-	load_round(load);
-	regions = snapshot_regions(&s, &id, &count);
-	pt_read(&s, regions, (uintptr_t)load_target, &stats);
 	/* Where the kernel is traced an IRET may go there, too. */
 	if (user && kernel)
 		CHECK(stats.hits >= calls && stats.hits <= calls + calls / 100,
@@ -119,8 +117,6 @@ TEST(cr3_by_turns)
 	struct pt_stats stats;
 	struct load *loads[2];
 	struct session s;
-	uint32_t count;
-	uint64_t id;
 	int i;
 
 	need_cr3();
@@ -132,8 +128,7 @@ TEST(cr3_by_turns)
 		must_attach(&s, loads[i]->pid);
 	must_start(&s);
 	load_rounds(loads, 2);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 2);
+	regions = must_regions(&s, 2, NULL);
 	for (i = 0; i < 2; i++) {
 		CHECK(regions[i].switches > CALLS / 20, "%u switches",
 		      regions[i].switches);
@@ -180,16 +175,38 @@ static void __attribute__((constructor)) tell_where_it_began(int argc,
 	_exit(write(STDOUT_FILENO, &entry, sizeof(entry)) != sizeof(entry));
 }
 
+/* Trace a process by its CR3, from when it hears that it may go on to its end. */
+static void trace_to_end(struct session *s, pid_t pid, int go)
+{
+	struct mtrace_setup setup = setup_of(MIB(16), 1, 1);
+	int status;
+
+	setup.trace_flags |= MTRACE_TRACE_CR3;
+	session_open(s, setup);
+	must_attach(s, pid);
+	must_start(s);
+	CHECK_EQ(write(go, "", 1), 1);
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
+static void check_began_at(struct session *s, uint64_t at)
+{
+	struct mtrace_region *region = must_regions(s, 1, NULL);
+	struct pt_stats stats;
+
+	CHECK_EQ(region->flags, MTRACE_REGION_EXITED);
+	pt_read(s, region, at, &stats);
+	CHECK(stats.entries, "it did not begin at %#lx in the trace", at);
+	free(region);
+}
+
 /* After an exec the filter has the new address space, from the beginning on. */
 TEST(cr3_follows_exec)
 {
-	struct mtrace_setup setup = setup_of(MIB(16), 1, 1);
-	struct mtrace_region *regions;
-	struct pt_stats stats;
 	int go[2], entry[2], status;
 	struct session s;
-	uint64_t id, at = 0;
-	uint32_t count;
+	uint64_t at = 0;
 	pid_t pid;
 
 	need_cr3();
@@ -202,17 +219,63 @@ TEST(cr3_follows_exec)
 		execl("/proc/self/exe", EXEC_NAME, NULL);
 		_exit(127);
 	}
-	setup.trace_flags |= MTRACE_TRACE_CR3;
-	session_open(&s, setup);
-	must_attach(&s, pid);
-	must_start(&s);
-	CHECK_EQ(write(go[1], "", 1), 1);
+	trace_to_end(&s, pid, go[1]);
 	CHECK_EQ(read(entry[0], &at, sizeof(at)), sizeof(at));
-	waitpid(pid, &status, 0);
-	CHECK_EQ(status, 0);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 1);
-	CHECK_EQ(regions->flags, MTRACE_REGION_EXITED);
-	pt_read(&s, regions, at, &stats);
-	CHECK(stats.entries, "it did not begin at %#lx in the trace", at);
+	check_began_at(&s, at);
+}
+
+/*
+ * The least program there is: exit(0). It is in memory, so that its exec waits
+ * for nothing: the thread does not leave the CPU before it runs it, and has the
+ * filter of its new address space all the same.
+ */
+static const struct {
+	Elf64_Ehdr head;
+	Elf64_Phdr segment;
+	uint8_t code[9];
+} tiny = {
+	.head = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+			     ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_EXEC,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_entry = TINY_BASE + sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+		.e_phoff = sizeof(Elf64_Ehdr),
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+	},
+	.segment = {
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_vaddr = TINY_BASE,
+		.p_filesz = sizeof(tiny),
+		.p_memsz = sizeof(tiny),
+		.p_align = 0x1000,
+	},
+	/* mov $60, %eax; xor %edi, %edi; syscall */
+	.code = { 0xb8, 60, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05 },
+};
+
+TEST(cr3_follows_exec_that_waits_for_nothing)
+{
+	char *const none[] = { NULL };
+	struct session s;
+	int go[2], status, file;
+	pid_t pid;
+
+	need_cr3();
+	CHECK(!pipe(go), "no pipe");
+	file = memfd_create("tiny", 0);
+	CHECK_EQ(write(file, &tiny, sizeof(tiny)), sizeof(tiny));
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &status, 1) == 1)
+			syscall(SYS_execveat, file, "", none, none,
+				AT_EMPTY_PATH);
+		_exit(127);
+	}
+	trace_to_end(&s, pid, go[1]);
+	check_began_at(&s, tiny.head.e_entry);
 }

@@ -9,10 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness.h"
-#include "load.h"
 #include "msr.h"
-#include "pt.h"
+#include "trace.h"
 
 /* Functions that are each alone in a section, whose ends the linker knows. */
 #define AREA(name_)							\
@@ -206,20 +204,14 @@ TEST(filter_bad_ranges)
 TEST(filter_one_range)
 {
 	struct load *load;
-	struct mtrace_region *regions;
 	struct session s;
-	uint32_t count, area;
-	uint64_t id;
+	uint32_t area;
 
 	need_range();
 	load = load_spawn(1, work_areas);
 	for (area = 0; area < AREAS; area++) {
-		session_open(&s, filter_of(area));
-		must_attach(&s, load->pid);
-		must_start(&s);
-		load_round(load);
-		regions = snapshot_regions(&s, &id, &count);
-		check_only_area(&s, regions, area);
+		check_only_area(&s, trace_round(&s, filter_of(area), load),
+				area);
 		session_close(&s);
 	}
 	load_end(load);
@@ -230,11 +222,10 @@ TEST(filter_all_ranges)
 {
 	struct mtrace_setup setup = setup_of(MIB(2), 1, 1);
 	struct mtrace_region *regions;
-	uint32_t count, first, i;
 	struct pt_stats stats;
 	struct load *load;
 	struct session s;
-	uint64_t id;
+	uint32_t first, i;
 
 	need_range();
 	load = load_spawn(1, work_areas);
@@ -242,11 +233,7 @@ TEST(filter_all_ranges)
 	first = AREAS - setup.nr_ranges;
 	for (i = first; i < AREAS; i++)
 		setup.range[i - first] = range_of(i, MTRACE_RANGE_FILTER);
-	session_open(&s, setup);
-	must_attach(&s, load->pid);
-	must_start(&s);
-	load_round(load);
-	regions = snapshot_regions(&s, &id, &count);
+	regions = trace_round(&s, setup, load);
 	for (i = 0; i < AREAS; i++) {
 		pt_read(&s, regions, (uintptr_t)areas[i].function, &stats);
 		if (i < first)
@@ -261,12 +248,9 @@ TEST(filter_all_ranges)
 TEST(filter_the_kernel)
 {
 	struct mtrace_setup setup = setup_of(MIB(32), 1, 1);
-	struct load *load;
-	struct mtrace_region *regions;
 	struct pt_stats stats;
+	struct load *load;
 	struct session s;
-	uint32_t count;
-	uint64_t id;
 
 	need_range();
 	load = load_spawn(1, work_areas_by_turns);
@@ -275,12 +259,7 @@ TEST(filter_the_kernel)
 	setup.range[0] = (struct mtrace_range){
 		KERNEL_HALF, ~0ull, MTRACE_RANGE_FILTER, 0
 	};
-	session_open(&s, setup);
-	must_attach(&s, load->pid);
-	must_start(&s);
-	load_round(load);
-	regions = snapshot_regions(&s, &id, &count);
-	pt_read(&s, regions, 0, &stats);
+	pt_read(&s, trace_round(&s, setup, load), 0, &stats);
 	CHECK(stats.kernel > CALLS, "%lu of the kernel", stats.kernel);
 	CHECK(stats.lowest >= KERNEL_HALF, "something at %#lx", stats.lowest);
 	load_end(load);
@@ -307,9 +286,7 @@ TEST(filter_stop)
 
 	need_range();
 	load = load_spawn(1, work_to_stop);
-	session_open(&s, stop_at(3));
-	must_attach(&s, load->pid);
-	must_start(&s);
+	trace_begin(&s, stop_at(3), load);
 	for (i = 1; i <= 2; i++) {
 		load_round(load);
 		load_round(load);
@@ -355,10 +332,8 @@ TEST(filter_stop_a_running_thread)
 	pin_to(0);
 	load = load_spawn(1, work_spin_to_stop);
 	setup.buffer_size = MIB(8);
-	session_open(&s, setup);
-	must_attach(&s, load->pid);
-	must_start(&s);
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	trace_begin(&s, setup, load);
+	load_go(load);
 	WAIT_FOR(load->progress[0] > 10);
 	load->progress[1] = 1;
 	WAIT_FOR(load->progress[1] == 2);
@@ -389,10 +364,8 @@ TEST(filter_by_turns)
 		loads[i] = load_spawn(1, work_areas_by_turns);
 	for (i = 0; i < 3; i++) {
 		/* The third has no range. */
-		session_open(&s[i], i < 2 ? filter_of(i) :
-					    setup_of(MIB(8), 1, 1));
-		must_attach(&s[i], loads[i]->pid);
-		must_start(&s[i]);
+		trace_begin(&s[i], i < 2 ? filter_of(i) :
+					   setup_of(MIB(8), 1, 1), loads[i]);
 	}
 	load_rounds(loads, 3);
 	for (i = 0; i < 3; i++) {
@@ -438,10 +411,8 @@ TEST(filter_registers_are_restored)
 	pin_to(0);
 	load = load_spawn(1, work_spin);
 	setup.trace_flags |= flags;
-	session_open(&s, setup);
-	must_attach(&s, load->pid);
-	must_start(&s);
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	trace_begin(&s, setup, load);
+	load_go(load);
 	WAIT_FOR(load->progress[0] > 10);
 	cpu = 1 % nr_cpus();
 	if (nr)

@@ -92,7 +92,8 @@ TEST(children_are_traced_as_asked)
 	check_family(MTRACE_SETUP_INHERIT_THREADS, 1, 0);
 	/* The new process's own thread is not asked for. */
 	check_family(MTRACE_SETUP_INHERIT_PROCESSES, 0, 1);
-	check_family(MTRACE_SETUP_FLAGS_ALL, 1, 2);
+	check_family(MTRACE_SETUP_INHERIT_THREADS |
+		     MTRACE_SETUP_INHERIT_PROCESSES, 1, 2);
 }
 
 static void work_many(struct load *load, uint32_t index)
@@ -138,8 +139,7 @@ TEST(children_beyond_the_limit_are_counted)
 	session_open(&s, setup);
 	must_attach(&s, load->pid);
 	must_start(&s);
-	load->done = 0;
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	load_go(load);
 	WAIT_FOR(load->progress[0]);
 	status = must_status(s.fd);
 	CHECK_EQ(status.nr_threads, 4);
@@ -214,17 +214,14 @@ TEST(exec_goes_on_being_traced)
 	struct mtrace_region *regions;
 	struct pt_stats stats;
 	struct session s;
-	uint64_t id;
-	uint32_t count;
 	pid_t pid = load->pid;
 
 	session_open(&s, setup_of(MIB(16), 1, 1));
 	must_attach(&s, pid);
 	must_start(&s);
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	load_go(load);
 	waitpid(pid, NULL, 0);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 1);
+	regions = must_regions(&s, 1, NULL);
 	CHECK_EQ(regions->tid, pid);
 	CHECK_EQ(regions->flags, MTRACE_REGION_EXITED);
 	CHECK(!strcmp(regions->comm, "true"), "its name is '%s'",
@@ -257,7 +254,7 @@ TEST(exec_by_another_thread)
 	struct load *load = load_spawn(1, work_thread_exec);
 	struct mtrace_region *regions;
 	struct pt_stats stats;
-	uint32_t count, i;
+	uint32_t i;
 	pid_t pid = load->pid;
 	struct session s;
 	uint64_t id, tnt = 0;
@@ -266,12 +263,11 @@ TEST(exec_by_another_thread)
 	session_open(&s, setup);
 	must_attach(&s, pid);
 	must_start(&s);
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	load_go(load);
 	waitpid(pid, NULL, 0);
 	WAIT_FOR(must_status(s.fd).nr_threads == 0);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 2);
-	for (i = 0; i < count; i++) {
+	regions = must_regions(&s, 2, &id);
+	for (i = 0; i < 2; i++) {
 		pt_read(&s, &regions[i], (uintptr_t)load_target, &stats);
 		if (!strcmp(regions[i].comm, "true")) {
 			CHECK_EQ(regions[i].tid, pid);

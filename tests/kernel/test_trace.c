@@ -6,9 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "harness.h"
-#include "load.h"
-#include "pt.h"
+#include "trace.h"
 
 TEST(trace_of_a_child)
 {
@@ -19,9 +17,7 @@ TEST(trace_of_a_child)
 	struct session s;
 	uint32_t count;
 
-	session_open(&s, setup_of(MIB(8), 1, 1));
-	must_attach(&s, load->pid);
-	must_start(&s);
+	trace_begin(&s, setup_of(MIB(8), 1, 1), load);
 	load_round(load);
 	snapshot = must_snapshot(&s);
 	CHECK_EQ(snapshot.id, 1);
@@ -81,25 +77,22 @@ TEST(stop_a_running_thread)
 	struct load *load = load_spawn(1, work_spin);
 	struct mtrace_region *regions;
 	struct session s;
-	uint64_t id, seen;
-	uint32_t count;
+	uint64_t seen;
 
 	pin_to(0);
 	session_open(&s, setup_of(MIB(32), 1, 2));
 	must_attach(&s, load->pid);
-	__atomic_add_fetch(&load->go, 1, __ATOMIC_SEQ_CST);
+	load_go(load);
 	WAIT_FOR(load->progress[0] > 10);
 	must_start(&s);
 	seen = load->progress[0];
 	WAIT_FOR(load->progress[0] > seen + 10);
 	must_stop(&s);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 1);
+	regions = must_regions(&s, 1, NULL);
 	CHECK(regions[0].valid, "it was not traced");
 	seen = load->progress[0];
 	WAIT_FOR(load->progress[0] > seen + 10);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, 1);
+	regions = must_regions(&s, 1, NULL);
 	CHECK_EQ(regions[0].valid, 0);
 	load_end(load);
 }
@@ -113,22 +106,16 @@ TEST(continuity_over_switches)
 	const uint32_t nr = 4;
 	struct load *load = load_spawn(nr, work_yield);
 	struct mtrace_region *regions;
-	uint64_t id, switches = 0;
+	uint64_t switches = 0;
 	struct session s;
-	uint32_t count, i;
+	uint32_t i;
 
-	session_open(&s, setup_of(MIB(32), nr, 1));
-	for (i = 0; i < nr; i++)
-		must_attach(&s, load->tids[i]);
-	must_start(&s);
-	load_round(load);
-	regions = snapshot_regions(&s, &id, &count);
-	CHECK_EQ(count, nr);
+	regions = trace_round(&s, setup_of(MIB(32), nr, 1), load);
 	for (i = 0; i < nr; i++) {
 		const struct mtrace_region *region;
 		struct pt_stats stats;
 
-		region = region_of(regions, count, load->tids[i]);
+		region = region_of(regions, nr, load->tids[i]);
 		pt_read(&s, region, (uintptr_t)load_target, &stats);
 		CHECK_EQ(region->flags, 0);
 		CHECK_EQ(stats.hits, WORK_YIELDS * WORK_CALLS_A_YIELD);
@@ -161,15 +148,12 @@ TEST(wrap)
 		struct session s;
 		uint32_t count;
 
-		session_open(&s, setup_of(sizes[i], 1, 1));
+		trace_begin(&s, setup_of(sizes[i], 1, 1), load);
 		CHECK_EQ(s.setup.region_size, sizes[i] / 2);
-		must_attach(&s, load->pid);
-		must_start(&s);
 		/* A call is 3 bytes at least. */
 		for (rounds = 0; rounds * WORK_CALLS * 3 < sizes[i]; rounds++)
 			load_round(load);
-		regions = snapshot_regions(&s, &id, &count);
-		CHECK_EQ(count, 1);
+		regions = must_regions(&s, 1, &id);
 		CHECK_EQ(regions[0].flags, MTRACE_REGION_WRAPPED);
 		CHECK_EQ(regions[0].valid, s.setup.region_size);
 		CHECK_EQ(must_status(s.fd).wraps, 1);
@@ -189,19 +173,12 @@ TEST(kernel_is_traced_when_asked)
 {
 	struct mtrace_setup setup = setup_of(MIB(16), 1, 1);
 	struct load *load = load_spawn(1, work_yield);
-	struct mtrace_region *regions;
 	struct pt_stats stats;
 	struct session s;
-	uint64_t id;
-	uint32_t count;
 
 	setup.trace_flags |= MTRACE_TRACE_KERNEL;
-	session_open(&s, setup);
-	must_attach(&s, load->pid);
-	must_start(&s);
-	load_round(load);
-	regions = snapshot_regions(&s, &id, &count);
-	pt_read(&s, regions, (uintptr_t)load_target, &stats);
+	pt_read(&s, trace_round(&s, setup, load), (uintptr_t)load_target,
+		&stats);
 	CHECK(stats.kernel > WORK_YIELDS, "%lu of the kernel", stats.kernel);
 	load_end(load);
 }
@@ -220,23 +197,12 @@ TEST(packets_that_are_asked_for)
 	size_t i, j;
 
 	for (i = 0; i < 3; i++) {
-		struct mtrace_setup setup = setup_of(MIB(16), 1, 1);
-		struct load *load = load_spawn(1, work_calls);
-		struct mtrace_region *regions;
 		struct pt_stats stats;
-		struct session s;
-		uint64_t id;
-		uint32_t count;
 
 		if (!(caps.trace_flags & cases[i].flag))
 			continue;
-		setup.trace_flags |= cases[i].flag;
-		session_open(&s, setup);
-		must_attach(&s, load->pid);
-		must_start(&s);
-		load_round(load);
-		regions = snapshot_regions(&s, &id, &count);
-		pt_read(&s, regions, (uintptr_t)load_target, &stats);
+		trace_work(cases[i].flag, setup_of(MIB(16), 1, 1), work_calls,
+			   (uintptr_t)load_target, &stats);
 		for (j = 0; j < 3; j++) {
 			uint64_t n;
 
@@ -244,7 +210,5 @@ TEST(packets_that_are_asked_for)
 			CHECK(!!n == (i == j), "%lu packets of kind %zu, but "
 			      "kind %zu was asked for", n, j, i);
 		}
-		session_close(&s);
-		load_end(load);
 	}
 }

@@ -15,8 +15,11 @@
 TEST(lockdown_forbids_the_kernel)
 {
 	struct mtrace_setup setup = setup_of(MIB(1), 1, 1);
-	int fd = open_device();
+	struct mtrace_setup before = setup;
+	int fd = open_device(), earlier = open_device();
 
+	before.trace_flags = MTRACE_TRACE_KERNEL;
+	CHECK_ERRNO(ioctl(earlier, MTRACE_IOC_SETUP, &before), 0);
 	mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL);
 	CHECK(write_text(LOCKDOWN, "confidentiality"), LOCKDOWN ": %s",
 	      strerror(errno));
@@ -25,6 +28,10 @@ TEST(lockdown_forbids_the_kernel)
 	setup.trace_flags |= MTRACE_TRACE_USER;
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), EACCES);
 	CHECK_EQ(must_status(fd).regions_free, 0);
+	/* Nor is begun what was set up when it was not forbidden. */
+	CHECK_ERRNO(ioctl(earlier, MTRACE_IOC_START), EACCES);
+	CHECK_EQ(must_status(earlier).running, 0);
 	setup.trace_flags = MTRACE_TRACE_USER;
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), 0);
+	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_START), 0);
 }

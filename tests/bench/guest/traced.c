@@ -60,7 +60,7 @@ static int set_up(struct mt_device *dev, const char *timing, bool inherit, bool 
 		plan.setup.flags |= MTRACE_SETUP_INHERIT_PROCESSES;
 	if (cr3)
 		plan.setup.trace_flags |= MTRACE_TRACE_CR3;
-	return mt_device_setup(dev, &plan.setup);
+	return mt_device_setup(dev, &plan.setup, false);
 }
 
 int main(int argc, char **argv)
