@@ -72,10 +72,13 @@ static void check_output_ends(uint64_t region_size, bool wraps)
 	uint32_t round, lost = 0, beginnings = 0, cut = 0;
 	struct mtrace_region *regions;
 	struct mtrace_status status;
-	uint64_t id, last, hits = 0, bytes = 0;
+	struct mtrace_setup setup = setup_of(2 * region_size, 1, 1);
+	uint64_t id, last, want, hits = 0, bytes = 0;
 	struct session s;
 
-	session_open(&s, setup_of(2 * region_size, 1, 1));
+	/* Each 64 KiB, so that it is seldom by chance that one begins a page. */
+	setup.psb_freq = 5;
+	session_open(&s, setup);
 	CHECK_EQ(s.setup.region_size, region_size);
 	must_attach(&s, load->pid);
 	must_start(&s);
@@ -104,8 +107,14 @@ static void check_output_ends(uint64_t region_size, bool wraps)
 	CHECK_EQ(status.stops, 0);
 	CHECK(hits, "nothing is traced behind a loss");
 	if (!wraps) {
-		/* Behind each end there is a beginning, if not in the next. */
-		CHECK_EQ(beginnings, ROUNDS + status.errors - cut);
+		/*
+		 * Behind each end there is a beginning, if not in the next. One
+		 * more by chance: a PSB that comes of its period has that of
+		 * one in 4,096.
+		 */
+		want = ROUNDS + status.errors - cut;
+		CHECK(beginnings == want || beginnings == want + 1,
+		      "%u beginnings, not %lu", beginnings, want);
 		/* Each CPU counts for itself, and has done so before. */
 		CHECK(llabs((long long)(status.errors - bytes / STOP)) <=
 		      nr_cpus() + 1, "%llu errors in %lu bytes", status.errors,
