@@ -74,6 +74,20 @@ static void pin(int cpu)
 		die(1, "CPU %d: %s", cpu, strerror(errno));
 }
 
+/*
+ * No wake-up may preempt who wakes: whether it does is up to what each has run so far,
+ * and decides whether the other side is still to be woken when it is answered. Among
+ * those of one real-time priority none does, and each round trip is two wake-ups and
+ * two switches.
+ */
+static void do_not_preempt(void)
+{
+	const struct sched_param param = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		die(1, "SCHED_FIFO: %s", strerror(errno));
+}
+
 static void must_count(void)
 {
 	if (mark(MARK_ASK, 0) != MARK_ON)
@@ -137,6 +151,8 @@ static void counted_switches(bool thread, uint64_t n)
 	partner.pipes = &pipes;
 	if (pipe(pipes.there) || pipe(pipes.back))
 		die(1, "pipe: %s", strerror(errno));
+	/* The partner inherits it. */
+	do_not_preempt();
 	if (thread) {
 		if (pthread_create(&tid, NULL, answer_in_thread, &partner))
 			die(1, "the thread cannot be created");
