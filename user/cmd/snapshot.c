@@ -70,6 +70,22 @@ static void tell(const struct mt_netlink_snapshot *snapshot)
 			"no memory for them", session, missing);
 }
 
+/* Those that do not run have nothing to add to what they had before. */
+static int warn_of_stopped(struct mt_netlink *nl, const struct mt_netlink_target *target)
+{
+	struct mt_netlink_sessions sessions;
+	int err;
+
+	err = mt_netlink_status(nl, target, &sessions);
+	for (size_t i = 0; i < sessions.list.count && !err; i++) {
+		if (!sessions.list.data[i].status[MTRACE_NLA_STATUS_RUNNING])
+			mt_warn("session %" PRIu32 ": it has stopped, and traces nothing of what "
+				"runs now", sessions.list.data[i].number);
+	}
+	mt_netlink_sessions_free(&sessions);
+	return err;
+}
+
 static int snapshot(struct mt_netlink *nl, struct mt_netlink_target *target)
 {
 	struct mt_netlink_snapshots snapshots;
@@ -80,6 +96,8 @@ static int snapshot(struct mt_netlink *nl, struct mt_netlink_target *target)
 		if (code)
 			return code;
 	}
+	if (warn_of_stopped(nl, target))
+		return MT_EXIT_FAILED;
 	err = mt_netlink_snapshot(nl, target, &snapshots);
 	for (size_t i = 0; i < snapshots.list.count && !err; i++)
 		tell(&snapshots.list.data[i]);

@@ -43,6 +43,7 @@ struct session {
 	bool running;		/* the program has been let go */
 	bool execed;		/* it is at an exec: all trace is the old program's */
 	bool interrupted;
+	bool stopped;		/* nothing is traced any more */
 	bool told_threads;
 	int failed;		/* no more snapshots are taken, and why */
 };
@@ -139,7 +140,8 @@ static int record_others(struct session *s, uint64_t until)
 		if (s->has_other)
 			return any;
 		any = 1;
-		if (s->failed) {
+		/* There is nothing in one that is taken of what has stopped. */
+		if (s->failed || s->stopped) {
 			mt_device_release(&s->dev, s->other.id);
 			continue;
 		}
@@ -206,17 +208,25 @@ static void disarm(struct session *s)
 	mt_tracee_changed(s->tracee, false);
 }
 
+/* From here on the program runs as if it were not traced. */
+static void end_tracing(struct session *s)
+{
+	disarm(s);
+	mt_device_stop(&s->dev);
+	/* What was asked for until now may have something in it. */
+	record_others(s, UINT64_MAX);
+	s->stopped = true;
+}
+
 static int trigger_hit(struct session *s, pid_t tid, uint64_t address)
 {
 	s->hits++;
 	take_snapshot(s, MT_REASON_TRIGGER, tid, address);
 	if (s->wish->multi_snapshot && !s->failed)
 		return 1;
-	/* Only one is wanted: from here on the program runs as if it were not traced. */
-	if (is_taken(s) || s->failed) {
-		disarm(s);
-		mt_device_stop(&s->dev);
-	}
+	/* Only one is wanted. */
+	if (is_taken(s) || s->failed)
+		end_tracing(s);
 	return 1;
 }
 
@@ -322,8 +332,7 @@ static int on_interrupted(void *ctx, int signal)
 		sigabbrev_np(signal));
 	if (wanted)
 		take_snapshot(s, MT_REASON_COMMAND, mt_tracee_live_thread(s->tracee), 0);
-	disarm(s);
-	mt_device_stop(&s->dev);
+	end_tracing(s);
 	return 0;
 }
 
