@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -178,4 +179,22 @@ void load_end(struct load *load)
 	kill(load->pid, SIGKILL);
 	waitpid(load->pid, NULL, 0);
 	munmap(load, sizeof(*load));
+}
+
+long long switches_of(pid_t tid, bool sleeps)
+{
+	long long n, sum = 0;
+	char path[64], line[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	file = fopen(path, "r");
+	CHECK(file, "no %s", path);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "voluntary_ctxt_switches: %lld", &n) == 1 ||
+		    (!sleeps &&
+		     sscanf(line, "nonvoluntary_ctxt_switches: %lld", &n) == 1))
+			sum += n;
+	fclose(file);
+	return sum;
 }

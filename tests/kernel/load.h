@@ -54,6 +54,9 @@ void work_spin_but_last(struct load *load, uint32_t index);
 
 void work_ptwrite(struct load *load, uint32_t index);	/* 100 PTWRITEs */
 
+/* How often a thread has left its CPU: all in all, or because it slept. */
+long long switches_of(pid_t tid, bool sleeps);
+
 /* Where its PTWRITE is, and what that says the ith time. */
 extern const char load_ptwrite_here[];
 uint64_t load_ptwrite_payload(uint32_t i);
