@@ -169,11 +169,11 @@ TEST(stream_flush)
 
 	/*
 	 * One that runs all the time, beside the test. Where no region is free
-	 * nobody loses anything for a flush.
+	 * nobody loses anything for a flush. It takes long to fill half of one.
 	 */
 	pin_to(0);
 	load = load_spawn(1, work_spin);
-	trace_begin(&s, stream_setup(MIB(1), 1, 2), load);
+	trace_begin(&s, stream_setup(MIB(64), 1, 2), load);
 	load_go(load);
 	WAIT_FOR(load->progress[0] > 10);
 	CHECK_ERRNO(try_read(s.fd, descs, 8, MTRACE_STREAM_FLUSH, &arg), 0);
