@@ -2,6 +2,7 @@
 /* mtrace-user snapshot: its command line, and what it says. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "user/base/log.h"
@@ -70,20 +71,35 @@ static void tell(const struct mt_netlink_snapshot *snapshot)
 			"no memory for them", session, missing);
 }
 
-/* Those that do not run have nothing to add to what they had before. */
-static int warn_of_stopped(struct mt_netlink *nl, const struct mt_netlink_target *target)
+static bool is_among(const struct mt_netlink_snapshots *snapshots, uint32_t session)
 {
+	for (size_t i = 0; i < snapshots->list.count; i++) {
+		if (snapshots->list.data[i].value[MTRACE_NLA_SNAPSHOT_SESSION] == session)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sessions that do not run have nothing to add to what they had before. All are
+ * looked at: one of those that are meant may have gone, which is no error now.
+ */
+static void warn_of_stopped(struct mt_netlink *nl, const struct mt_netlink_snapshots *snapshots)
+{
+	const struct mt_netlink_target all = { 0 };
 	struct mt_netlink_sessions sessions;
 	int err;
 
-	err = mt_netlink_status(nl, target, &sessions);
+	err = mt_netlink_status(nl, &all, &sessions);
 	for (size_t i = 0; i < sessions.list.count && !err; i++) {
-		if (!sessions.list.data[i].status[MTRACE_NLA_STATUS_RUNNING])
+		const struct mt_netlink_session *session = &sessions.list.data[i];
+
+		if (!session->status[MTRACE_NLA_STATUS_RUNNING] &&
+		    is_among(snapshots, session->number))
 			mt_warn("session %" PRIu32 ": it has stopped, and traces nothing of what "
-				"runs now", sessions.list.data[i].number);
+				"runs now", session->number);
 	}
 	mt_netlink_sessions_free(&sessions);
-	return err;
 }
 
 static int snapshot(struct mt_netlink *nl, struct mt_netlink_target *target)
@@ -96,11 +112,11 @@ static int snapshot(struct mt_netlink *nl, struct mt_netlink_target *target)
 		if (code)
 			return code;
 	}
-	if (warn_of_stopped(nl, target))
-		return MT_EXIT_FAILED;
 	err = mt_netlink_snapshot(nl, target, &snapshots);
 	for (size_t i = 0; i < snapshots.list.count && !err; i++)
 		tell(&snapshots.list.data[i]);
+	if (!err)
+		warn_of_stopped(nl, &snapshots);
 	mt_netlink_snapshots_free(&snapshots);
 	if (err == -ENOBUFS)
 		return MT_EXIT_NOTHING;
