@@ -15,7 +15,7 @@ fib() {
 
 i=0
 sum=0
-while [ "$i" -lt 60 ]; do
+while [ "$i" -lt 30 ]; do
 	fib $((i % 40))
 	sum=$((sum + r))
 	case $r in
