@@ -16,6 +16,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 
 #include "access.h"
 #include "attach.h"
@@ -45,6 +46,7 @@ static struct task_struct *attach_get_task(const struct mt_session *session,
 /* Remove a task's thread, if the session has it. */
 static int attach_undo(struct mt_session *session, struct task_struct *task)
 {
+	struct mtrace_region name;
 	struct mt_thread *thread;
 	struct mt_trace *trace;
 	int cpu;
@@ -57,6 +59,7 @@ static int attach_undo(struct mt_session *session, struct task_struct *task)
 	}
 	/* From here on the task may be reaped, and has no number then. */
 	mt_member_name(session, thread->region, task);
+	name = thread->region->info;
 	cpu = mt_thread_remove(thread);
 	list_del_init(&thread->link);
 	raw_spin_unlock_irq(&session->lock);
@@ -66,6 +69,10 @@ static int attach_undo(struct mt_session *session, struct task_struct *task)
 		smp_call_function_single(cpu, mt_thread_sync, NULL, 1);
 
 	raw_spin_lock_irq(&session->lock);
+	/* A snapshot that came meanwhile may have had it take another region. */
+	thread->region->info.tid = name.tid;
+	thread->region->info.pid = name.pid;
+	strscpy(thread->region->info.comm, name.comm, sizeof(name.comm));
 	task = mt_member_retire(session, thread, MTRACE_EXIT_DETACHED);
 	mt_event_thread(session->setup.session,
 			task->flags & PF_EXITING ? MTRACE_NL_THREAD_EXIT :
@@ -124,6 +131,27 @@ err_disarm:
 	return ret;
 }
 
+/*
+ * Keep a task from an exec, or wait until it is over: that takes as long as the
+ * flush of a file system in user space may take, and who calls other sessions'
+ * mutexes by netlink must not wait for that. So the session's mutex, which is
+ * held, is not while this waits.
+ */
+static int attach_lock_exec(struct mt_session *session,
+			    struct task_struct *task)
+{
+	int ret = 0;
+
+	while (!ret && !down_read_trylock(&task->signal->exec_update_lock)) {
+		mutex_unlock(&session->mutex);
+		ret = down_read_killable(&task->signal->exec_update_lock);
+		if (!ret)
+			up_read(&task->signal->exec_update_lock);
+		mutex_lock(&session->mutex);
+	}
+	return ret;
+}
+
 /**
  * mt_attach_begin - trace a thread
  * @session: the session
@@ -145,10 +173,9 @@ int mt_attach_begin(struct mt_session *session, struct mtrace_thread *arg)
 	 * An exec that has begun is over then; one that comes is seen by its
 	 * hook, which finds the thread.
 	 */
-	if (down_read_killable(&task->signal->exec_update_lock)) {
-		ret = -EINTR;
+	ret = attach_lock_exec(session, task);
+	if (ret)
 		goto out;
-	}
 	ret = attach_join(session, task);
 	up_read(&task->signal->exec_update_lock);
 	if (ret)

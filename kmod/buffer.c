@@ -227,7 +227,9 @@ static int region_add_pieces(struct mt_region *region,
 
 	region->pages = kvcalloc(nr, sizeof(*region->pages), MT_GFP);
 	if (!region->pages) {
+		/* It is less than what region_free() takes it for. */
 		piece_free(page, 1UL << node->order);
+		region->page = NULL;
 		return -ENOMEM;
 	}
 	ret = mt_topa_init(&region->topa, nr);

@@ -10,6 +10,7 @@
 
 #include <linux/bits.h>
 #include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
@@ -34,8 +35,17 @@
 #include <asm/cpuid/api.h>
 #endif
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 10, 0)
-#error "mtrace needs Linux 5.10 or newer"
+/* 5.11, and 5.10.7: exec_update_mutex became exec_update_lock. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 10, 7)
+#error "mtrace needs Linux 5.10.7 or newer"
+#endif
+
+/*
+ * What hooks do with interrupts or preemption off, and paths of files above all,
+ * takes locks that sleep there.
+ */
+#ifdef CONFIG_PREEMPT_RT
+#error "mtrace is not for kernels with PREEMPT_RT"
 #endif
 
 /* 5.14: panic_notifier_list left <linux/kernel.h>. */
@@ -120,6 +130,29 @@ static inline struct nlattr **mt_genl_dump_attrs(struct netlink_callback *cb)
 	return genl_info_dump(cb)->attrs;
 #endif
 }
+
+/* 6.7: a mapped file of an overlay is the one below, and keeps whose it is. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+static inline const struct path *mt_file_path(const struct file *file)
+{
+	return &file->f_path;
+}
+
+static inline const struct inode *mt_file_inode(const struct file *file)
+{
+	return file_inode(file);
+}
+#else
+static inline const struct path *mt_file_path(const struct file *file)
+{
+	return file_user_path(file);
+}
+
+static inline const struct inode *mt_file_inode(const struct file *file)
+{
+	return file_user_inode(file);
+}
+#endif
 
 /*
  * 6.7 and the stable kernels of that time: groups that not everybody may join.

@@ -21,6 +21,7 @@
 #include <linux/notifier.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/printk.h>
 #include <linux/reboot.h>
 #include <linux/smp.h>
 #include <linux/string.h>
@@ -144,8 +145,12 @@ static int cpu_take(unsigned int cpu)
 err_free_table:
 	cpu_free_table(mine);
 out:
+	if (mt_cpu_claiming)
+		return ret;
 	/* A CPU that is not to be had must still be able to come online. */
-	return mt_cpu_claiming ? ret : 0;
+	if (ret)
+		pr_warn("nothing is traced on CPU %u: error %d\n", cpu, ret);
+	return 0;
 }
 
 /* Runs on the CPU, before it goes offline and when it is given back. */

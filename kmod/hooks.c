@@ -25,6 +25,8 @@
 #include <linux/tracepoint.h>
 
 #include <trace/events/sched.h>
+#include <trace/events/signal.h>
+#include <trace/events/task.h>
 
 #include "access.h"
 #include "compat.h"
@@ -174,6 +176,8 @@ int __init mt_hooks_init(void)
 	check_trace_callback_type_sched_process_fork(hooks_fork);
 	check_trace_callback_type_sched_process_exec(hooks_exec);
 	check_trace_callback_type_sched_process_exit(hooks_exit);
+	check_trace_callback_type_signal_deliver(hooks_signal);
+	check_trace_callback_type_task_rename(hooks_rename);
 
 	for_each_kernel_tracepoint(hooks_match, NULL);
 	for (i = 0; i < ARRAY_SIZE(mt_hooks); i++) {

@@ -202,12 +202,11 @@ static u32 hw_nr_addrs(void)
  */
 int mt_hw_claim(struct mt_found *found, u64 *table)
 {
-	u64 ctl;
 	u32 i;
 
-	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &ctl))
+	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &found->ctl))
 		return -ENODEV;
-	if (ctl & RTIT_CTL_TRACEEN)
+	if (found->ctl & RTIT_CTL_TRACEEN)
 		return -EBUSY;
 	if (rdmsrq_safe(MSR_IA32_RTIT_STATUS, &found->out.status) ||
 	    rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &found->out.base) ||
@@ -247,5 +246,6 @@ void mt_hw_restore(const struct mt_found *found)
 		wrmsrq_safe(MSR_IA32_RTIT_ADDR0_A + i, found->addr[i]);
 	if (mt_caps_get(MT_CAP_CR3_FILTER))
 		wrmsrq_safe(MSR_IA32_RTIT_CR3_MATCH, found->cr3);
+	wrmsrq_safe(MSR_IA32_RTIT_CTL, found->ctl);
 	mt_hw_forget();
 }

@@ -42,11 +42,13 @@ bool mt_hw_is_behind(const struct mt_output *out, u64 base, u64 mask_ptrs);
 
 /**
  * struct mt_found - what a CPU's trace registers had when they were taken
+ * @ctl: IA32_RTIT_CTL, in which TraceEn is 0
  * @out: of the output
  * @addr: IA32_RTIT_ADDR0_A, ADDR0_B and so on, as many as the CPU has
  * @cr3: IA32_RTIT_CR3_MATCH, where it has that
  */
 struct mt_found {
+	u64 ctl;
 	struct mt_output out;
 	u64 addr[2 * MTRACE_MAX_RANGES];
 	u64 cr3;

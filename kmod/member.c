@@ -242,6 +242,7 @@ void mt_member_fork(struct task_struct *parent, struct task_struct *child)
 	struct mt_trace *trace;
 	unsigned long flags;
 	bool clean = false, arm = false;
+	int ret;
 
 	rcu_read_lock();
 	if (!mt_thread_find(parent, &trace))
@@ -256,8 +257,12 @@ void mt_member_fork(struct task_struct *parent, struct task_struct *child)
 
 	get_task_struct(child);
 	raw_spin_lock_irqsave(&session->lock, flags);
-	if (mt_member_add(session, child, mt_sideband_space_of(child->mm),
-			  MTRACE_THREAD_FORKED)) {
+	ret = mt_member_add(session, child, mt_sideband_space_of(child->mm),
+			    MTRACE_THREAD_FORKED);
+	if (ret == -EEXIST || ret == -EBUSY) {
+		/* It is in /proc before it is here: it was attached. */
+		put_task_struct(child);
+	} else if (ret) {
 		session->refused++;
 		mt_event_thread(session->setup.session,
 				MTRACE_NL_THREAD_REFUSED, child);

@@ -98,7 +98,7 @@ void mt_sideband_put(struct mt_sideband *sideband, struct mtrace_record *record,
  */
 const char *mt_sideband_path(struct file *file)
 {
-	char *path = d_path(&file->f_path, this_cpu_ptr(sideband_paths),
+	char *path = d_path(mt_file_path(file), this_cpu_ptr(sideband_paths),
 			    PATH_MAX);
 
 	return IS_ERR(path) ? "//toolong" : path;
@@ -267,6 +267,7 @@ void mt_sideband_run(struct mt_session *session, bool run)
 /* Probes that were missed may have been of any process. */
 static void sideband_tell_missed(struct mt_sideband *sideband)
 {
+	unsigned long told = READ_ONCE(sideband->missed);
 	unsigned long missed = mt_space_missed();
 	struct mtrace_record_loss record = {
 		.head.type = MTRACE_RECORD_LOSS,
@@ -274,9 +275,11 @@ static void sideband_tell_missed(struct mt_sideband *sideband)
 		.what = MTRACE_LOSS_HOOK,
 	};
 
-	if (missed == READ_ONCE(sideband->missed))
+	/* Another reader may know of more, or be about to tell the same. */
+	if ((long)(missed - told) <= 0 ||
+	    cmpxchg(&sideband->missed, told, missed) != told)
 		return;
-	record.count = missed - xchg(&sideband->missed, missed);
+	record.count = missed - told;
 	mt_sideband_put(sideband, &record.head, sizeof(record), NULL);
 }
 

@@ -45,17 +45,17 @@ u64 mt_sideband_space_of(const struct mm_struct *mm)
  * mt_sideband_space - tell a task's address space
  * @task: any task, with a reference
  *
- * May sleep.
- *
  * Return: its number, or 0.
  */
 u64 mt_sideband_space(struct task_struct *task)
 {
-	struct mm_struct *mm = get_task_mm(task);
-	u64 space = mt_sideband_space_of(mm);
+	u64 space = 0;
 
-	if (mm)
-		mmput(mm);
+	/* Nobody puts an address space while this is held. */
+	task_lock(task);
+	if (!(task->flags & PF_KTHREAD))
+		space = mt_sideband_space_of(task->mm);
+	task_unlock(task);
 	return space;
 }
 
@@ -130,11 +130,11 @@ static void sideband_put_mmap(struct mt_sideband *sideband,
 		.prot = sideband_prot(vma),
 	};
 	const char *path = NULL;
-	struct inode *inode;
+	const struct inode *inode;
 
 	preempt_disable();
 	if (vma->vm_file) {
-		inode = file_inode(vma->vm_file);
+		inode = mt_file_inode(vma->vm_file);
 		record.offset = ((u64)vma->vm_pgoff << PAGE_SHIFT) +
 				(addr - vma->vm_start);
 		record.ino = inode->i_ino;

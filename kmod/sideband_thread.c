@@ -86,7 +86,7 @@ void mt_sideband_join(struct mt_session *session, struct mt_thread *thread,
  * @task: the thread's task
  *
  * Before it joined the hook of exec did not find the thread; what has happened
- * until then is found here. May sleep.
+ * until then is found here.
  */
 void mt_sideband_follow(struct mt_session *session, struct task_struct *task)
 {
@@ -121,7 +121,7 @@ void mt_sideband_follow(struct mt_session *session, struct task_struct *task)
  * @thread: the thread, which still has its task
  * @how: MTRACE_EXIT_*
  *
- * The region of the thread has its numbers: the task may have none any more.
+ * It is told by the numbers that it had: the task may have none any more.
  */
 void mt_sideband_leave(struct mt_session *session, struct mt_thread *thread,
 		       u32 how)
@@ -129,8 +129,8 @@ void mt_sideband_leave(struct mt_session *session, struct mt_thread *thread,
 	struct mt_sideband *sideband = session->trace.sideband;
 	struct mtrace_record_exit record = {
 		.head.type = MTRACE_RECORD_EXIT,
-		.head.tid = thread->region->info.tid,
-		.head.pid = thread->region->info.pid,
+		.head.tid = thread->tid,
+		.head.pid = thread->pid,
 		.head.cpu = raw_smp_processor_id(),
 		.how = how,
 	};

@@ -11,7 +11,8 @@
  * A snapshot begins with interrupts off, under the session's lock, and waits for
  * nobody: a handler of exceptions can have one. It is completed where one may
  * wait: by a work, or by the next call that wants to know of snapshots, whichever
- * comes first. All but the beginning is called with the session's mutex held.
+ * comes first. All but the beginning is called with the session's mutex held, or
+ * by who tells what a snapshot holds, which has @reading of the session.
  */
 #include <linux/errno.h>
 #include <linux/err.h>
@@ -408,6 +409,8 @@ int mt_snapshot_take(struct mt_session *session, struct mtrace_snapshot *arg,
 		return -EINVAL;
 	for (;;) {
 		mt_member_clean(session);
+		/* What that does not find may be in the work's hands. */
+		flush_work(&session->cleaner);
 		raw_spin_lock_irq(&session->lock);
 		snapshot = mt_snapshot_begin(session, &cause);
 		raw_spin_unlock_irq(&session->lock);

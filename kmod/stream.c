@@ -218,21 +218,24 @@ static void loss_add(struct mt_stream_loss *loss, u64 bytes, u64 from)
 
 /*
  * Hand a descriptor over. There is always room for one with a region. For one
- * without there may be none: what it tells of losses then goes to the
- * session's own account.
+ * without there may be none: if it is a thread's last, what it tells of losses
+ * then goes to the session's own account. Returns whether there was room.
  */
-static void stream_push(struct mt_session *session,
+static bool stream_push(struct mt_session *session,
 			const struct mtrace_stream_desc *desc,
 			struct mt_region *region)
 {
 	struct mt_stream *stream = &session->stream;
 	unsigned long flags;
+	bool room;
 
 	raw_spin_lock_irqsave(&stream->lock, flags);
 	stream_put_loss(session, region ? 0 : 1);
-	if (region || stream_spare(session))
+	room = region || stream_spare(session);
+	if (room)
 		stream_put(stream, desc, region);
-	else if (desc->flags & MTRACE_STREAM_LOST)
+	else if (desc->flags & MTRACE_STREAM_LAST &&
+		 desc->flags & MTRACE_STREAM_LOST)
 		loss_add(&stream->loss, desc->lost_bytes, desc->lost_from_tsc);
 	if (region) {
 		stream->nr_held++;
@@ -240,6 +243,7 @@ static void stream_push(struct mt_session *session,
 	}
 	raw_spin_unlock_irqrestore(&stream->lock, flags);
 	mt_session_wake(session);
+	return room;
 }
 
 static void stream_count(struct mt_session *session, u64 *counter, u64 more)
@@ -353,12 +357,14 @@ static void stream_hand_over(struct mt_session *session,
 /* Tell what a thread has lost that has nothing to hand over. */
 static void stream_tell(struct mt_session *session, struct mt_thread *thread)
 {
+	const struct mt_stream_thread before = thread->stream;
 	struct mtrace_stream_desc desc;
 
 	stream_describe(session, thread, 0, thread->region->info.start_tsc,
 			&desc);
 	desc.offset = 0;
-	stream_push(session, &desc, NULL);
+	if (!stream_push(session, &desc, NULL))
+		thread->stream = before;
 }
 
 /**
@@ -401,6 +407,9 @@ void mt_stream_stopped(struct mt_thread *thread)
 	else if (bytes)
 		/* Nobody has to lose anything for a flush. */
 		stream_count(session, &session->stream.nr_unflushed, 1);
+	else if (error)
+		/* What comes now comes behind the loss. */
+		mt_thread_give(thread, region, mine->seen);
 	else if (flush && mine->loss.any)
 		stream_tell(session, thread);
 	/* The CPU gave up at some time since the last look. */

@@ -46,8 +46,9 @@ struct mt_stream_thread {
  * @has_pmi: whether mt_pmi_put() is due
  * @lock: guards all below. Taken with interrupts off, under a thread's lock
  * @head: number of the next that is pushed
- * @cursor: of the next that is read; changed under the session's mutex
- * @tail: of the next that is released; likewise
+ * @cursor: of the next that is read; changed by who has @reading of the session,
+ *	and not under this lock
+ * @tail: of the next that is released; changed by the same, under this lock
  * @nr_held: regions that are in the ring
  * @nr_unflushed: threads that the last flush found no region for
  * @loss: of threads that are gone and that there was no descriptor for
@@ -57,7 +58,7 @@ struct mt_stream_thread {
  */
 struct mt_stream {
 	struct mt_stream_slot *slots;
-	u32 nr_slots;
+	u64 nr_slots;
 	bool has_pmi;
 
 	raw_spinlock_t lock;	/* of all below */

@@ -108,7 +108,10 @@ static void trigger_later(struct irq_work *work)
 						  later);
 	struct task_struct *task = trigger->task;
 
+	/* As in trigger_uprobe_hit(). */
+	rcu_read_lock();
 	mt_trigger_hit(trigger, task, &trigger->regs);
+	rcu_read_unlock();
 	atomic_set_release(&trigger->is_taken, 0);
 	put_task_struct(task);
 }
@@ -185,6 +188,9 @@ static int trigger_add_uprobe(struct mt_trigger *trigger)
 					     &trigger->consumer);
 	if (!IS_ERR(trigger->uprobe))
 		return 0;
+	/* That it cannot be put before an instruction has no number outside. */
+	if (PTR_ERR(trigger->uprobe) == -ENOTSUPP)
+		trigger->uprobe = ERR_PTR(-EOPNOTSUPP);
 
 	iput(trigger->inode);
 err_put_path:

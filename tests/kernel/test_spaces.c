@@ -3,11 +3,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -330,6 +332,84 @@ TEST(sideband_of_memory_of_others)
 	session_close(&other_s);
 	load_end(load);
 	load_end(other);
+}
+
+#define OVERLAY "/tmp/mtrace-overlay"
+
+static void work_overlay(struct load *load, uint32_t index)
+{
+	int fd = open(OVERLAY "/merged/code", O_RDONLY);
+
+	(void)load;
+	(void)index;
+	if (fd < 0 || mmap(NULL, PAGE, RX, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		_exit(1);
+}
+
+/* What /proc says of a process's mapping of a file. */
+static void read_maps(pid_t pid, const char *file, unsigned int *major,
+		      unsigned int *minor, uint64_t *ino)
+{
+	char path[64], line[512];
+	bool found = false;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "re");
+	CHECK(maps, "%s: %s", path, strerror(errno));
+	while (!found && fgets(line, sizeof(line), maps))
+		found = strstr(line, file) &&
+			sscanf(line, "%*s %*s %*s %x:%x %lu", major, minor,
+			       ino) == 3;
+	fclose(maps);
+	CHECK(found, "%s has no %s", path, file);
+}
+
+/* A file is the one that programs see, not the one that an overlay has it from. */
+TEST(sideband_of_an_overlay)
+{
+	const char file[] = OVERLAY "/merged/code";
+	const union record *record;
+	struct side side = {};
+	uint32_t at = 0, found = 0;
+	unsigned int major, minor;
+	struct session s;
+	struct load *load;
+	uint64_t ino;
+
+	make_code();
+	CHECK_ERRNO(unshare(CLONE_NEWNS), 0);
+	CHECK_ERRNO(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	mkdir(OVERLAY, 0755);
+	CHECK_ERRNO(mount("none", OVERLAY, "tmpfs", 0, NULL), 0);
+	mkdir(OVERLAY "/upper", 0755);
+	mkdir(OVERLAY "/lower", 0755);
+	mkdir(OVERLAY "/merged", 0755);
+	CHECK_EQ(system("cp " CODE " " OVERLAY "/lower/code"), 0);
+	if (mount("none", OVERLAY "/merged", "overlay", 0,
+		  "lowerdir=" OVERLAY "/upper:" OVERLAY "/lower"))
+		skip("no overlay can be mounted: %s", strerror(errno));
+
+	load = load_spawn(1, work_overlay);
+	trace_begin(&s, side_setup(setup_of(MIB(1), 1, 1), 0), load);
+	load_round(load);
+	side_read(&s, &side);
+	read_maps(load->pid, file, &major, &minor, &ino);
+	while ((record = side_next(&side, &at, MTRACE_RECORD_MMAP))) {
+		if (strcmp(record->mmap.path, file))
+			continue;
+		found++;
+		CHECK_EQ(record->mmap.major, major);
+		CHECK_EQ(record->mmap.minor, minor);
+		CHECK_EQ(record->mmap.ino, ino);
+	}
+	CHECK_EQ(found, 1);
+	side_free(&side);
+	session_close(&s);
+	load_end(load);
+	umount2(OVERLAY "/merged", MNT_DETACH);
+	umount2(OVERLAY, MNT_DETACH);
+	rmdir(OVERLAY);
 }
 
 /* Whether the kernel says that the module's probe of a function is armed. */

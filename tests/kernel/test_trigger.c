@@ -605,6 +605,8 @@ TEST(trigger_errors)
 	CHECK_ADD((arg = probe_at(trigger_here), arg.fd = s.fd), EINVAL);
 	CHECK_ADD((arg = probe_at(trigger_here), arg.address = 1ull << 40),
 		  EINVAL);
+	/* An INT3. */
+	CHECK_ADD((arg = probe_at(trigger_here), arg.address--), EOPNOTSUPP);
 
 	arg = (struct mtrace_trigger){ .size = sizeof(arg), .number = 1 };
 	CHECK_ERRNO(ioctl(s.fd, MTRACE_IOC_REMOVE_TRIGGER, &arg), ENOENT);

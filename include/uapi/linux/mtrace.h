@@ -54,15 +54,19 @@
  *
  * Conventions: every structure begins with its size in bytes as the caller
  * knows it, set by the caller (0 is EINVAL). A structure longer than the
- * kernel's is accepted if what the kernel does not know is zero, else E2BIG;
+ * kernel's, of a page at most, is accepted if what the kernel does not know is
+ * zero, else E2BIG;
  * a shorter one down to the first published size is accepted and the rest
  * taken as zero. Reserved fields and unknown flags must be zero, else EINVAL.
- * A failed call changes nothing. All numbers are in the CPU's byte order,
+ * A failed call changes nothing, but that MTRACE_STREAM_FLUSH has been done when
+ * the descriptors cannot be copied. All numbers are in the CPU's byte order,
  * sizes and offsets are in bytes, times are values of the TSC.
  *
  * Errors that any call may give: EFAULT (bad pointer), EINVAL (a field is out
  * of its range or reserved), ENOTTY (no such call), ENODEV (the session was
- * shut down by the kernel: a reboot or the last CPU that can trace is gone).
+ * shut down by the kernel: a reboot, or a panic). On a CPU that comes online and
+ * cannot be had, since perf came first, no thread is traced; the kernel's log
+ * says so.
  */
 #ifndef _UAPI_LINUX_MTRACE_H
 #define _UAPI_LINUX_MTRACE_H
@@ -603,7 +607,8 @@ struct mtrace_trigger {
  * @offset: of the region in the mapping
  * @bytes: bytes of trace, from the region's first. They begin with PSB and
  *	decode alone; those of all descriptors of a thread, one after the other,
- *	are all that it ran, but for what is said to be lost. 0 where there is no
+ *	are all that it ran, but for what is said to be lost, and what
+ *	mtrace_status.errors counts that the CPU refused. 0 where there is no
  *	region: the descriptor then tells of a loss or of the thread's end alone
  * @start_tsc: TSC when the region was given to the thread
  * @end_tsc: TSC when it was taken from it
@@ -719,7 +724,7 @@ struct mtrace_stream_release {
  * @regions_frozen: in snapshots, or handed over and not released ...
  * @regions_free: ...
  * @refused_threads: threads not inherited because max_threads was reached or no
- *	region was free
+ *	region was free; not one that somebody has attached meanwhile
  * @wraps: regions found wrapped when frozen
  * @errors: times RTIT_STATUS.Error was seen, the CPU refused to trace or it
  *	ended its output (MTRACE_REGION_LOST)

@@ -25,7 +25,8 @@
  * Linux 6.3 on.
  *
  * Thread and process ids in commands and replies are those of the caller's pid
- * namespace, 0 for what has none there; in events those of the initial one.
+ * namespace, 0 for what has none there; in events those of the initial one, but
+ * for those of MTRACE_NLA_SNAPSHOT, which are as its owner is told.
  * All numbers are in the CPU's byte order. New attributes may be added to
  * replies and events: a receiver skips what it does not know.
  *
