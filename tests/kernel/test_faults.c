@@ -128,11 +128,11 @@ TEST(faults_of_setup)
 	struct mtrace_setup setup = setup_of(MIB(1), 2, 1);
 
 	need_faults();
-	check_setup(setup, 5);
+	check_setup(setup, 3);
 	setup.flags = MTRACE_SETUP_INHERIT_THREADS;
-	check_setup(side_setup(setup, 0), 5);
+	check_setup(side_setup(setup, 0), 3);
 	setup.flags = MTRACE_SETUP_STREAM;
-	check_setup(setup, 5);
+	check_setup(setup, 3);
 }
 
 /* A page and an entry of a table for each 4 KiB. */
@@ -143,9 +143,9 @@ TEST(faults_of_setup_in_pieces)
 	need_faults();
 	remove_module();
 	insert_module("chunk_order=0");
-	check_setup(setup, 5);
+	check_setup(setup, 3);
 	setup.flags = MTRACE_SETUP_STREAM;
-	check_setup(setup, 5);
+	check_setup(setup, 3);
 	remove_module();
 	insert_module(NULL);
 }
