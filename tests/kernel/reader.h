@@ -17,7 +17,7 @@
 #include "walk.h"
 
 /* What is wrong for want of a timely timer, on a busy host, is tried again. */
-#define TRIES	10
+#define TRIES	100
 
 /**
  * struct piece - what one descriptor gave
