@@ -211,9 +211,9 @@ TEST(faults_of_threads_and_triggers)
 	fault.trigger = breakpoint_at(trigger_here);
 	fault.call = call_trigger;
 	fault.undo = undo_trigger;
-	check_faults(&fault, 2);
+	check_faults(&fault, 1);
 	fault.trigger = probe_at(trigger_here);
-	check_faults(&fault, 2);
+	check_faults(&fault, 1);
 
 	/* One that a breakpoint is for, too. */
 	must_add_trigger(&fault.s, breakpoint_at(trigger_here));
