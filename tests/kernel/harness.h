@@ -94,6 +94,16 @@ void must_release(struct session *s, uint64_t id);
 struct mtrace_status must_status(int fd);
 struct mtrace_caps must_caps(void);
 
+/*
+ * The least value that a bitmap of CPUID lacks, 16 where it lacks none. It is not
+ * 0, the default of all, for a CPU that has no bitmap, either.
+ */
+static inline uint8_t lacking(uint32_t bitmap)
+{
+	return __builtin_ctz(~((bitmap | 1) & 0xffff));
+}
+
+
 /* The regions of a new snapshot, which is the caller's to release. */
 struct mtrace_region *snapshot_regions(struct session *s, uint64_t *id,
 				       uint32_t *count);

@@ -330,12 +330,6 @@ TEST(setup_bad_fields)
 	CHECK_ERRNO(ioctl(fd, MTRACE_IOC_SETUP, &setup), 0);
 }
 
-/* The least value that a bitmap of CPUID lacks; 16 where it lacks none. */
-static uint8_t lacking(uint32_t bitmap)
-{
-	return __builtin_ctz(~(bitmap & 0xffff));
-}
-
 TEST(setup_unsupported)
 {
 	struct mtrace_caps caps = must_caps();

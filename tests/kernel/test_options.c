@@ -160,12 +160,6 @@ TEST(options_that_miss_many)
 	check_missing(setup, want, "all together");
 }
 
-/* The least value that a bitmap of CPUID lacks; 16 where it lacks none. */
-static uint8_t lacking(uint32_t bitmap)
-{
-	return __builtin_ctz(~(bitmap & 0xffff));
-}
-
 /* The greatest that it has. */
 static uint8_t greatest(uint32_t bitmap)
 {
