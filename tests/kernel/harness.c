@@ -460,3 +460,12 @@ void insert_module(const char *parameter)
 	waitpid(pid, &status, 0);
 	CHECK_EQ(status, 0);
 }
+
+void insert_module_of_pieces(void)
+{
+	/* CPUID.14H.0:ECX[1]. */
+	if (!(must_caps().cpuid14[2] & 2))
+		skip("this CPU has one entry a table");
+	remove_module();
+	insert_module("chunk_order=0");
+}

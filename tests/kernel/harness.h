@@ -135,6 +135,11 @@ extern unsigned int test_limit;
 /* The module itself, with a parameter or NULL. */
 void remove_module(void);
 void insert_module(const char *parameter);
+/*
+ * The same, with regions that have no two pages together. Skips the test on a CPU
+ * with one entry a table, where a region is one piece.
+ */
+void insert_module_of_pieces(void);
 
 /*
  * Wait until a condition holds; a test that waits in vain, which is for half of

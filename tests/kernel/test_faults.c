@@ -141,8 +141,7 @@ TEST(faults_of_setup_in_pieces)
 	struct mtrace_setup setup = setup_of(KIB(256), 1, 1);
 
 	need_faults();
-	remove_module();
-	insert_module("chunk_order=0");
+	insert_module_of_pieces();
 	check_setup(setup, 3);
 	setup.flags = MTRACE_SETUP_STREAM;
 	check_setup(setup, 3);

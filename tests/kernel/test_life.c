@@ -223,8 +223,7 @@ static void check_chained(uint64_t region, bool wraps)
 
 TEST(chained_tables)
 {
-	remove_module();
-	insert_module("chunk_order=0");
+	insert_module_of_pieces();
 	CHECK_EQ(read_number("/sys/module/mtrace/parameters/chunk_order"), 0);
 	check_chained(MIB(8), false);
 	check_chained(MIB(4), true);

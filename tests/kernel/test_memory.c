@@ -100,8 +100,7 @@ TEST(memory_beyond_regions)
 /* With no two pages together each region has tables and pointers. */
 TEST(memory_beyond_regions_in_pieces)
 {
-	remove_module();
-	insert_module("chunk_order=0");
+	insert_module_of_pieces();
 	check_beyond_regions(MIB(1));
 	remove_module();
 	insert_module(NULL);
