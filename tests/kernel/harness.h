@@ -135,9 +135,11 @@ extern unsigned int test_limit;
 /* The module itself, with a parameter or NULL. */
 void remove_module(void);
 void insert_module(const char *parameter);
+/* Whether the CPU has one entry a table, so that a region is one piece. */
+bool has_single_entry(void);
 /*
  * The same, with regions that have no two pages together. Skips the test on a CPU
- * with one entry a table, where a region is one piece.
+ * with one entry a table.
  */
 void insert_module_of_pieces(void);
 

@@ -263,7 +263,8 @@ TEST(netlink_tells_of_errors)
 	session_open(&s, setup_of(MIB(1), 1, 1));
 	must_attach(&s, load->pid);
 	listen_to_events();
-	write_msr(cpu, MSR_RTIT_CTL, 1 | 1 << 8);
+	/* BranchEn, without which Broadwell refuses it. */
+	write_msr(cpu, MSR_RTIT_CTL, 1 | 1 << 8 | 1 << 13);
 	must_start(&s);
 	load_go(load);
 	WAIT_FOR(load->progress[0] > 100);
