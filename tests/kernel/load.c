@@ -200,3 +200,11 @@ long long switches_of(pid_t tid, bool sleeps)
 	fclose(file);
 	return sum;
 }
+
+void wait_for_sleep(pid_t tid)
+{
+	long long sleeps = switches_of(tid, true);
+
+	/* The switch of the last that is counted may be yet to come. */
+	WAIT_FOR(switches_of(tid, true) > sleeps + 1);
+}

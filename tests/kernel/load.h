@@ -57,6 +57,9 @@ void work_ptwrite(struct load *load, uint32_t index);	/* 100 PTWRITEs */
 /* How often a thread has left its CPU: all in all, or because it slept. */
 long long switches_of(pid_t tid, bool sleeps);
 
+/* A thread that sleeps again and again has run, and sleeps, once more. */
+void wait_for_sleep(pid_t tid);
+
 /* Where its PTWRITE is, and what that says the ith time. */
 extern const char load_ptwrite_here[];
 uint64_t load_ptwrite_payload(uint32_t i);

@@ -150,7 +150,8 @@ TEST(stream_flush)
 	/* Threads that sleep, most of the time. */
 	trace_begin(&s, stream_setup(MIB(1), 2, 2), load);
 	r.s = &s;
-	usleep(10000);
+	for (i = 0; i < 2; i++)
+		wait_for_sleep(load->tids[i]);
 	CHECK_EQ(take(&r, 0), 0);
 	CHECK_EQ(take(&r, MTRACE_STREAM_FLUSH), 2);
 	for (i = 0; i < 2; i++) {

@@ -106,15 +106,6 @@ TEST(stream_overruns_are_told)
 	load_end(load);
 }
 
-/* A thread that sleeps again and again does so once at least, from now on. */
-static void wait_for_sleep(pid_t tid)
-{
-	long long sleeps = switches_of(tid, true);
-
-	/* The switch of the last that is counted may be yet to come. */
-	WAIT_FOR(switches_of(tid, true) > sleeps + 1);
-}
-
 /*
  * What an overrun loses begins when the thread was last seen to be traced, which
  * is long after its region began where it has slept meanwhile.
