@@ -46,7 +46,7 @@ int mt_frames_push_outer(struct mt_frames *f, uint64_t address)
 		.fn = fn,
 		.at = fn,
 		.entry = address,
-		.kind = MT_FRAME_RETURNED,
+		.kind = MT_FRAME_RETURNED | MT_FRAME_OLD,
 	};
 	struct mt_slice slice = {
 		.fn = fn,
@@ -110,12 +110,12 @@ static bool mark_is_live(const struct mt_frames *f, const struct mt_jump_mark *m
 	return mark->index < f->list.count && f->list.data[mark->index].slice == mark->slice;
 }
 
-int mt_frames_mark_jump(struct mt_frames *f, uint64_t address)
+int mt_frames_mark_jump(struct mt_frames *f, size_t index, uint64_t address)
 {
 	struct mt_jump_mark mark = {
 		.address = address,
-		.index = f->list.count - 1,
-		.slice = mt_frames_top(f)->slice,
+		.index = index,
+		.slice = f->list.data[index].slice,
 	};
 	size_t i;
 

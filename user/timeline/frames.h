@@ -23,6 +23,7 @@
 #define MT_FRAME_RESTORER	(1U << 5)	/* what a handler returns to: sigreturn */
 #define MT_FRAME_RETURNED	(1U << 6)	/* entered by a return */
 #define MT_FRAME_INNER		(1U << 7)	/* called within one function, not at its start */
+#define MT_FRAME_OLD		(1U << 8)	/* begun before the segment, or outside its sight */
 
 struct mt_frame {
 	const struct mt_function *fn;	/* whose slice it is */
@@ -88,8 +89,8 @@ int mt_frames_lose(struct mt_frames *f);
 int mt_frames_replace(struct mt_frames *f, uint64_t address, uint64_t call_site,
 		      uint32_t flags, uint32_t kind);
 
-/* Note that the top frame calls setjmp, which returns to @address. */
-int mt_frames_mark_jump(struct mt_frames *f, uint64_t address);
+/* Note that frame @index calls setjmp, which returns to @address. */
+int mt_frames_mark_jump(struct mt_frames *f, size_t index, uint64_t address);
 
 /*
  * Search from frame @below - 1 outwards; the index, or MT_FRAMES_NONE: by the

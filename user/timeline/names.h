@@ -12,11 +12,13 @@
 
 /* mt_function_traits() */
 #define MT_TRAIT_SETJMP		(1U << 0)	/* its return address may be come back to */
-#define MT_TRAIT_UNWINDER	(1U << 1)	/* leaves to any caller: longjmp, exceptions */
-#define MT_TRAIT_EXEC		(1U << 2)	/* its syscall may end in another program */
-#define MT_TRAIT_ENTRY_POINT	(1U << 3)	/* where a program begins */
-#define MT_TRAIT_RETURN_THUNK	(1U << 4)	/* the kernel's replacement of `ret` */
-#define MT_TRAIT_COLD		(1U << 5)	/* a part that is jumped to, never called */
+#define MT_TRAIT_LONGJMP	(1U << 1)	/* leaves to where setjmp was called */
+#define MT_TRAIT_UNWINDER	(1U << 2)	/* leaves to any caller: exceptions */
+#define MT_TRAIT_EXEC		(1U << 3)	/* its syscall may end in another program */
+#define MT_TRAIT_ENTRY_POINT	(1U << 4)	/* where a program begins */
+#define MT_TRAIT_RETURN_THUNK	(1U << 5)	/* the kernel's replacement of `ret` */
+#define MT_TRAIT_COLD		(1U << 6)	/* a part that is jumped to, never called */
+#define MT_TRAIT_RESTORER	(1U << 7)	/* what a signal's handler returns to */
 
 unsigned int mt_function_traits(const struct mt_function *fn);
 

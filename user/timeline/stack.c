@@ -73,7 +73,7 @@ static int end_gap(struct mt_stack *s)
 static int begin_segment(struct mt_stack *s, uint64_t address)
 {
 	const struct mt_function *fn = find(s, address);
-	struct mt_frame frame = { .fn = fn, .at = fn, .entry = address };
+	struct mt_frame frame = { .fn = fn, .at = fn, .entry = address, .kind = MT_FRAME_OLD };
 	int err;
 
 	err = end_gap(s);
@@ -135,16 +135,30 @@ static int leave_all(struct mt_stack *s, uint64_t address)
 	return mt_frames_push_outer(&s->frames, address);
 }
 
-static bool is_unwinding(struct mt_stack *s)
+/* Is the top frame one that @traits leave for a caller? */
+static bool is_leaving(struct mt_stack *s, unsigned int traits)
 {
 	size_t count = s->frames.list.count;
 	size_t i;
 
 	/* The last step is often in a helper without a name. */
 	for (i = 1; i <= 2 && i <= count; i++)
-		if (traits_of(s, s->frames.list.data[count - i].fn) & MT_TRAIT_UNWINDER)
+		if (traits_of(s, s->frames.list.data[count - i].fn) & traits)
 			return true;
 	return false;
+}
+
+/*
+ * longjmp goes to @address in @fn, behind a call of setjmp that was not seen: so the
+ * frame that made it was there before all that was seen to begin.
+ */
+static int jump_to_old(struct mt_stack *s, const struct mt_function *fn, uint64_t address)
+{
+	const struct mt_frame *first = &s->frames.list.data[0];
+
+	if (first->kind & MT_FRAME_OLD && mt_function_same(first->fn, fn))
+		return unwind_to(s, 0, address);
+	return leave_all(s, address);
 }
 
 /*
@@ -156,18 +170,26 @@ static int go_elsewhere(struct mt_stack *s, const struct mt_function *fn, uint64
 {
 	struct mt_frames *f = &s->frames;
 	size_t index;
+	int err;
 
 	index = mt_frames_by_jump(f, address);
 	if (index != MT_FRAMES_NONE)
 		return unwind_to(s, index, address);
 	if (!is_entry(s, fn, address)) {
+		if (is_leaving(s, MT_TRAIT_LONGJMP))
+			return jump_to_old(s, fn, address);
 		index = mt_frames_by_function(f, f->list.count - 1, fn);
 		if (index != MT_FRAMES_NONE)
 			return unwind_to(s, index, address);
-		if (is_unwinding(s))
+		if (is_leaving(s, MT_TRAIT_UNWINDER))
 			return leave_all(s, address);
 	}
-	return mt_frames_replace(f, address, call_site, MT_SLICE_F_TAIL_CALL, kind);
+	err = mt_frames_replace(f, address, call_site, MT_SLICE_F_TAIL_CALL, kind);
+	if (err)
+		return err;
+	if (traits_of(s, fn) & MT_TRAIT_SETJMP && f->list.count > 1)
+		err = mt_frames_mark_jump(f, f->list.count - 2, mt_frames_top(f)->ret);
+	return err;
 }
 
 /*
@@ -215,7 +237,7 @@ static int on_call(struct mt_stack *s, const struct mt_flow *ev)
 	if (frame.fn == caller && ev->to != caller->start)
 		frame.kind = MT_FRAME_INNER;
 	if (traits_of(s, frame.fn) & MT_TRAIT_SETJMP) {
-		err = mt_frames_mark_jump(&s->frames, ev->next);
+		err = mt_frames_mark_jump(&s->frames, s->frames.list.count - 1, ev->next);
 		if (err)
 			return err;
 	}
@@ -291,12 +313,13 @@ static int on_return(struct mt_stack *s, const struct mt_flow *ev)
 
 /* ---- out of the scope and back ---- */
 
-/* __restore_rt is "mov $15, %eax; syscall", in one of two encodings. */
-static bool is_restorer(const struct mt_frame *frame, uint64_t syscall_at)
+/* It may have no symbol, but is "mov $15, %eax; syscall", in one of two encodings. */
+static bool is_restorer(struct mt_stack *s, const struct mt_frame *frame, uint64_t syscall_at)
 {
 	uint64_t offset = syscall_at - frame->entry;
 
-	return frame->kind & MT_FRAME_RETURNED && (offset == 5 || offset == 7);
+	return traits_of(s, frame->fn) & MT_TRAIT_RESTORER ||
+	       (frame->kind & MT_FRAME_RETURNED && (offset == 5 || offset == 7));
 }
 
 /* The top frame is left at @from, to be gone on with. */
@@ -305,7 +328,7 @@ static void interrupt(struct mt_stack *s, uint64_t from, uint32_t kind)
 	struct mt_frame *top = mt_frames_top(&s->frames);
 
 	top->stop = from;
-	if (kind & MT_FRAME_SYSCALL && is_restorer(top, from))
+	if (kind & MT_FRAME_SYSCALL && is_restorer(s, top, from))
 		top->kind |= MT_FRAME_RESTORER;
 }
 

@@ -14,6 +14,9 @@
  * - A jump to another function is a tail call: its slice follows at the same
  *   depth, with the same return address. A jump into the middle of a caller
  *   unwinds to it. Parts of one function (f.cold) are one.
+ * - longjmp goes to the frame that was seen to call setjmp there, else to one that
+ *   was there before the segment began: the outermost, if it is of that function,
+ *   or a caller not seen.
  * - Leaving the scope pushes [syscall] or [untraced], coming back pops it. Where
  *   the thread comes back tells what happened: where it left (nothing did), where
  *   an interrupted frame left (a handler returned), the start of a function (a

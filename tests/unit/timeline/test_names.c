@@ -74,10 +74,11 @@ static void test_traits(void **state)
 	assert_int_equal(traits("setjmp2"), 0);
 	assert_int_equal(traits("set"), 0);
 	assert_int_equal(traits(""), 0);
-	assert_int_equal(traits("__longjmp"), MT_TRAIT_UNWINDER);
+	assert_int_equal(traits("__longjmp"), MT_TRAIT_LONGJMP);
 	assert_int_equal(traits("_Unwind_Resume"), MT_TRAIT_UNWINDER);
 	assert_int_equal(traits("execve"), MT_TRAIT_EXEC);
 	assert_int_equal(traits("_start"), MT_TRAIT_ENTRY_POINT);
+	assert_int_equal(traits("__restore_rt"), MT_TRAIT_RESTORER);
 	assert_int_equal(traits("f.cold"), MT_TRAIT_COLD);
 	assert_int_equal(traits("f.cold.3"), MT_TRAIT_COLD);
 	assert_int_equal(traits("f(int) [clone .cold]"), MT_TRAIT_COLD);

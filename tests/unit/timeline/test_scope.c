@@ -285,6 +285,21 @@ static void test_begin_in_a_handler(void **state)
 		   "      [syscall] 3-4 syscall\n");
 }
 
+/* ... or in what a handler returns to. */
+static void test_begin_in_a_restorer(void **state)
+{
+	(void)state;
+	check_flow("start __restore_rt\n"
+		   "off __restore_rt+7 syscall\n"
+		   "on work+30\n"
+		   "ret work+40 > main+25\n"
+		   "end main+30",
+		   "main 1-5 no-call no-return\n"
+		   "  work 1-4 no-call\n"
+		   "    __restore_rt 1-3 no-call\n"
+		   "      [syscall] 2-3 syscall\n");
+}
+
 static void test_exec(void **state)
 {
 	(void)state;
@@ -450,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_two_signals_at_once),
 		cmocka_unit_test(test_longjmp_out_of_a_handler),
 		cmocka_unit_test(test_begin_in_a_handler),
+		cmocka_unit_test(test_begin_in_a_restorer),
 		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_new_thread),
 		cmocka_unit_test(test_filter),

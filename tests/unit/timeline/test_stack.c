@@ -321,6 +321,59 @@ static void test_longjmp_without_setjmp(void **state)
 		   "  c 4-5\n");
 }
 
+/* setjmp by a stub without a name. */
+static void test_longjmp_to_a_tail_call(void **state)
+{
+	(void)state;
+	check_flow("start main+10\n"
+		   "call main+20 > f\n"
+		   "call f+10 > stub\n"
+		   "jump stub+6 > _setjmp\n"
+		   "ret _setjmp+40 > f+15\n"
+		   "call f+30 > f\n"
+		   "call f+50 > longjmp\n"
+		   "jump longjmp+30 > f+15\n"
+		   "ret f+60 > main+25\n"
+		   "end main+30",
+		   "main 1-10 no-call no-return\n"
+		   "  f 2-9\n"
+		   "    stub 3-4\n"
+		   "    _setjmp 4-5 tail-call\n"
+		   "    f 6-8\n"
+		   "      longjmp 7-8\n");
+}
+
+/*
+ * Of a recursion, setjmp was called before the trace began: not by the call that
+ * was seen to begin and call none.
+ */
+static void test_longjmp_to_an_old_recursion(void **state)
+{
+	(void)state;
+	check_flow("start f+20\n"
+		   "call f+30 > f\n"
+		   "call f+50 > longjmp\n"
+		   "jump longjmp+30 > f+15\n"
+		   "ret f+60 > main+25\n"
+		   "end main+30",
+		   "main 1-6 no-call no-return\n"
+		   "  f 1-5 no-call\n"
+		   "    f 2-4\n"
+		   "      longjmp 3-4\n");
+	/* ... nor by one that was not of that function. */
+	check_flow("start g+20\n"
+		   "call g+30 > f\n"
+		   "call f+50 > longjmp\n"
+		   "jump longjmp+30 > f+15\n"
+		   "ret f+60 > main+25\n"
+		   "end main+30",
+		   "main 1-6 no-call no-return\n"
+		   "  f 1-5 no-call\n"
+		   "    g 1-4 no-call\n"
+		   "      f 2-4\n"
+		   "        longjmp 3-4\n");
+}
+
 /* A jump buffer whose function has returned and been entered again is dead. */
 static void test_stale_setjmp(void **state)
 {
@@ -510,6 +563,8 @@ int main(void)
 		cmocka_unit_test(test_longjmp),
 		cmocka_unit_test(test_longjmp_to_the_right_recursion),
 		cmocka_unit_test(test_longjmp_without_setjmp),
+		cmocka_unit_test(test_longjmp_to_a_tail_call),
+		cmocka_unit_test(test_longjmp_to_an_old_recursion),
 		cmocka_unit_test(test_stale_setjmp),
 		cmocka_unit_test(test_exception),
 		cmocka_unit_test(test_return_to_an_outer_caller),
