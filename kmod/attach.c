@@ -48,12 +48,11 @@ static int attach_undo(struct mt_session *session, struct task_struct *task)
 {
 	struct mtrace_region name;
 	struct mt_thread *thread;
-	struct mt_trace *trace;
 	int cpu;
 
 	raw_spin_lock_irq(&session->lock);
-	thread = mt_thread_find(task, &trace);
-	if (!thread || trace != &session->trace) {
+	thread = mt_session_thread(session, task);
+	if (!thread) {
 		raw_spin_unlock_irq(&session->lock);
 		return -ESRCH;
 	}
@@ -88,11 +87,10 @@ static int attach_undo(struct mt_session *session, struct task_struct *task)
 
 static bool attach_has(struct mt_session *session, struct task_struct *task)
 {
-	struct mt_trace *trace;
 	bool has;
 
 	raw_spin_lock_irq(&session->lock);
-	has = mt_thread_find(task, &trace) && trace == &session->trace;
+	has = mt_session_thread(session, task);
 	raw_spin_unlock_irq(&session->lock);
 	return has;
 }

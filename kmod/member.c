@@ -239,20 +239,20 @@ void mt_member_fork(struct task_struct *parent, struct task_struct *child)
 		     MTRACE_SETUP_INHERIT_THREADS :
 		     MTRACE_SETUP_INHERIT_PROCESSES;
 	struct mt_session *session;
-	struct mt_trace *trace;
 	unsigned long flags;
 	bool clean = false, arm = false;
 	int ret;
 
 	rcu_read_lock();
-	if (!mt_thread_find(parent, &trace))
+	session = mt_session_tracing(parent);
+	if (!session)
 		goto out;
-	session = mt_session_of(trace);
 	mt_sideband_fork(session, parent, child);
 	if (!(session->setup.flags & wanted))
 		goto out;
 	/* The tracer has it by now, or does not want it. */
-	if (trace->tracer && !mt_access_is_tracer(trace->tracer, child))
+	if (session->trace.tracer &&
+	    !mt_access_is_tracer(session->trace.tracer, child))
 		goto out;
 
 	get_task_struct(child);
@@ -296,21 +296,18 @@ static void member_leave(struct task_struct *task, bool gained)
 	struct task_struct *gone = NULL;
 	struct mt_session *session;
 	struct mt_thread *thread;
-	struct mt_trace *trace;
 	unsigned long flags;
 	bool clean = false, begun = false;
 
 	rcu_read_lock();
-	if (!mt_thread_find(task, &trace))
-		goto out;
+	session = mt_session_tracing(task);
 	/* With privilege it may have what rights it likes. */
-	if (gained && !trace->tracer)
+	if (!session || (gained && !session->trace.tracer))
 		goto out;
-	session = mt_session_of(trace);
 
 	raw_spin_lock_irqsave(&session->lock, flags);
-	thread = mt_thread_find(task, &trace);
-	if (thread && trace == &session->trace) {
+	thread = mt_session_thread(session, task);
+	if (thread) {
 		if (thread == __this_cpu_read(mt_thread_cpu.running))
 			mt_thread_stop_running();
 		mt_member_name(session, thread->region, task);
@@ -393,20 +390,18 @@ void mt_member_killed(int signal)
 		.regs = task_pt_regs(current),
 	};
 	struct mt_session *session;
-	struct mt_trace *trace;
 	unsigned long flags;
 	bool begun = false;
 
 	rcu_read_lock();
-	if (!mt_thread_find(current, &trace))
-		goto out;
-	session = mt_session_of(trace);
-	if (!(session->setup.flags & MTRACE_SETUP_SNAPSHOT_AT_SIGNAL))
+	session = mt_session_tracing(current);
+	if (!session ||
+	    !(session->setup.flags & MTRACE_SETUP_SNAPSHOT_AT_SIGNAL))
 		goto out;
 
 	raw_spin_lock_irqsave(&session->lock, flags);
-	cause.thread = mt_thread_find(current, &trace);
-	if (cause.thread && trace == &session->trace && trace->running &&
+	cause.thread = mt_session_thread(session, current);
+	if (cause.thread && session->trace.running &&
 	    member_dies(session, cause.thread))
 		begun = !IS_ERR(mt_snapshot_begin(session, &cause));
 	raw_spin_unlock_irqrestore(&session->lock, flags);

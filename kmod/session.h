@@ -137,6 +137,26 @@ static inline struct mt_session *mt_session_of(struct mt_trace *trace)
 	return container_of(trace, struct mt_session, trace);
 }
 
+/* The session that traces a task, or NULL. RCU is held, which keeps it. */
+static inline struct mt_session *
+mt_session_tracing(const struct task_struct *task)
+{
+	struct mt_trace *trace;
+
+	return mt_thread_find(task, &trace) ? mt_session_of(trace) : NULL;
+}
+
+/* A task's thread in this session, or NULL. It stays so while the lock is held. */
+static inline struct mt_thread *
+mt_session_thread(const struct mt_session *session,
+		  const struct task_struct *task)
+{
+	struct mt_trace *trace;
+	struct mt_thread *thread = mt_thread_find(task, &trace);
+
+	return thread && trace == &session->trace ? thread : NULL;
+}
+
 struct mt_session *mt_session_create(void);
 void mt_session_destroy(struct mt_session *session);
 int mt_session_lock(struct mt_session *session);

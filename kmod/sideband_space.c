@@ -92,7 +92,6 @@ static bool sideband_has(struct mt_sideband *sideband, struct mm_struct *mm)
 	struct mt_session *session = sideband->session;
 	u64 space = mt_sideband_space_of(mm);
 	struct mt_thread *thread;
-	struct mt_trace *trace;
 	unsigned long flags;
 	bool has = false;
 
@@ -107,8 +106,7 @@ static bool sideband_has(struct mt_sideband *sideband, struct mm_struct *mm)
 	raw_spin_unlock_irqrestore(&session->lock, flags);
 	return has || (!session->trace.tracer && current->mm == mm &&
 		       mt_thread_is_maybe(current) &&
-		       mt_thread_find(current, &trace) &&
-		       trace == &session->trace);
+		       mt_session_thread(session, current));
 }
 
 static u32 sideband_prot(const struct vm_area_struct *vma)

@@ -92,23 +92,22 @@ void mt_sideband_follow(struct mt_session *session, struct task_struct *task)
 {
 	struct mt_sideband *sideband = session->trace.sideband;
 	struct mt_thread *thread;
-	struct mt_trace *trace;
 	u64 before, space;
 
 	if (!sideband)
 		return;
 	raw_spin_lock_irq(&session->lock);
-	thread = mt_thread_find(task, &trace);
-	before = thread && trace == &session->trace ? thread->space : 0;
+	thread = mt_session_thread(session, task);
+	before = thread ? thread->space : 0;
 	raw_spin_unlock_irq(&session->lock);
 
 	space = mt_sideband_space(task);
 	if (!space || space == before)
 		return;
 	raw_spin_lock_irq(&session->lock);
-	thread = mt_thread_find(task, &trace);
+	thread = mt_session_thread(session, task);
 	/* Unless the hook of exec has come first, which knows better. */
-	if (thread && trace == &session->trace && thread->space == before) {
+	if (thread && thread->space == before) {
 		mt_sideband_set_space(sideband, thread, space);
 		sideband_put_thread(sideband, thread, MTRACE_THREAD_ATTACHED);
 	}
@@ -211,7 +210,6 @@ void mt_sideband_exec(struct task_struct *task, struct linux_binprm *bprm)
 	struct mt_sideband *sideband;
 	struct mt_session *session;
 	struct mt_thread *thread;
-	struct mt_trace *trace;
 	unsigned long flags;
 
 	rcu_read_lock();
@@ -223,8 +221,8 @@ void mt_sideband_exec(struct task_struct *task, struct linux_binprm *bprm)
 	record.space = mt_sideband_space_of(task->mm);
 	record.old_tid = record.head.tid;
 	raw_spin_lock_irqsave(&session->lock, flags);
-	thread = mt_thread_find(task, &trace);
-	if (thread && trace == &session->trace) {
+	thread = mt_session_thread(session, task);
+	if (thread) {
 		record.old_tid = thread->tid;
 		thread->tid = record.head.tid;
 		mt_sideband_set_space(sideband, thread, record.space);

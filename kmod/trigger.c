@@ -83,23 +83,24 @@ void mt_trigger_hit(struct mt_trigger *trigger, struct task_struct *task,
 		.regs = regs,
 	};
 	struct mt_snapshot *snapshot = NULL;
-	struct mt_trace *trace;
 	unsigned long flags;
 
+	/* What keeps a handler alone does not keep the session's works. */
+	rcu_read_lock();
 	raw_spin_lock_irqsave(&session->lock, flags);
-	cause.thread = mt_thread_find(task, &trace);
-	if (cause.thread && trace == &session->trace &&
-	    trigger_is_for(trigger, cause.thread)) {
+	cause.thread = mt_session_thread(session, task);
+	if (cause.thread && trigger_is_for(trigger, cause.thread)) {
 		snapshot = mt_snapshot_begin(session, &cause);
 		trigger_count(trigger, snapshot);
 	}
 	raw_spin_unlock_irqrestore(&session->lock, flags);
 
-	if (IS_ERR_OR_NULL(snapshot))
-		return;
-	mt_snapshot_complete_soon(session);
-	if (trigger->told.flags & MTRACE_TRIGGER_ONESHOT)
-		mt_trigger_arm_soon(session);
+	if (!IS_ERR_OR_NULL(snapshot)) {
+		mt_snapshot_complete_soon(session);
+		if (trigger->told.flags & MTRACE_TRIGGER_ONESHOT)
+			mt_trigger_arm_soon(session);
+	}
+	rcu_read_unlock();
 }
 
 static void trigger_later(struct irq_work *work)
@@ -108,10 +109,7 @@ static void trigger_later(struct irq_work *work)
 						  later);
 	struct task_struct *task = trigger->task;
 
-	/* As in trigger_uprobe_hit(). */
-	rcu_read_lock();
 	mt_trigger_hit(trigger, task, &trigger->regs);
-	rcu_read_unlock();
 	atomic_set_release(&trigger->is_taken, 0);
 	put_task_struct(task);
 }
@@ -138,12 +136,8 @@ static int trigger_uprobe_hit(MT_UPROBE_HANDLER_ARGS)
 	struct mt_trigger *trigger = container_of(self, struct mt_trigger,
 						  consumer);
 
-	if (!mt_thread_is_maybe(current))
-		return 0;
-	/* What keeps the handler alone does not keep the session's works. */
-	rcu_read_lock();
-	mt_trigger_hit(trigger, current, regs);
-	rcu_read_unlock();
+	if (mt_thread_is_maybe(current))
+		mt_trigger_hit(trigger, current, regs);
 	return 0;
 }
 
@@ -371,17 +365,16 @@ void mt_trigger_exec(struct task_struct *task)
 {
 	struct mt_session *session;
 	struct mt_thread *thread;
-	struct mt_trace *trace;
 	unsigned long flags;
 	bool arm = false;
 
 	rcu_read_lock();
-	if (!mt_thread_find(task, &trace))
+	session = mt_session_tracing(task);
+	if (!session)
 		goto out;
-	session = mt_session_of(trace);
 	raw_spin_lock_irqsave(&session->lock, flags);
-	thread = mt_thread_find(task, &trace);
-	if (thread && trace == &session->trace) {
+	thread = mt_session_thread(session, task);
+	if (thread) {
 		thread->is_armed = false;
 		arm = session->nr_triggers;
 	}
@@ -397,7 +390,6 @@ static int trigger_find_thread(struct mt_trigger *trigger)
 {
 	struct mt_session *session = trigger->session;
 	struct task_struct *task;
-	struct mt_trace *trace;
 	int ret = -ESRCH;
 
 	if (!trigger->told.tid)
@@ -409,7 +401,7 @@ static int trigger_find_thread(struct mt_trigger *trigger)
 	if (!task)
 		goto out;
 	raw_spin_lock_irq(&session->lock);
-	if (mt_thread_find(task, &trace) && trace == &session->trace)
+	if (mt_session_thread(session, task))
 		ret = 0;
 	raw_spin_unlock_irq(&session->lock);
 	put_task_struct(task);

@@ -461,16 +461,21 @@ void insert_module(const char *parameter)
 	CHECK_EQ(status, 0);
 }
 
+void reload_module(const char *parameter)
+{
+	remove_module();
+	insert_module(parameter);
+}
+
 bool has_single_entry(void)
 {
 	/* CPUID.14H.0:ECX[1]. */
 	return !(must_caps().cpuid14[2] & 2);
 }
 
-void insert_module_of_pieces(void)
+void reload_module_of_pieces(void)
 {
 	if (has_single_entry())
 		skip("this CPU has one entry a table");
-	remove_module();
-	insert_module("chunk_order=0");
+	reload_module("chunk_order=0");
 }

@@ -135,13 +135,14 @@ extern unsigned int test_limit;
 /* The module itself, with a parameter or NULL. */
 void remove_module(void);
 void insert_module(const char *parameter);
+void reload_module(const char *parameter);
 /* Whether the CPU has one entry a table, so that a region is one piece. */
 bool has_single_entry(void);
 /*
- * The same, with regions that have no two pages together. Skips the test on a CPU
- * with one entry a table.
+ * Have regions of which no two pages are together, until reload_module(NULL). Skips
+ * the test on a CPU with one entry a table.
  */
-void insert_module_of_pieces(void);
+void reload_module_of_pieces(void);
 
 /*
  * Wait until a condition holds; a test that waits in vain, which is for half of

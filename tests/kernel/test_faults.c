@@ -141,12 +141,11 @@ TEST(faults_of_setup_in_pieces)
 	struct mtrace_setup setup = setup_of(KIB(256), 1, 1);
 
 	need_faults();
-	insert_module_of_pieces();
+	reload_module_of_pieces();
 	check_setup(setup, 3);
 	setup.flags = MTRACE_SETUP_STREAM;
 	check_setup(setup, 3);
-	remove_module();
-	insert_module(NULL);
+	reload_module(NULL);
 }
 
 static int call_trigger(struct fault *fault)

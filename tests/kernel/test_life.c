@@ -223,12 +223,11 @@ static void check_chained(uint64_t region, bool wraps)
 
 TEST(chained_tables)
 {
-	insert_module_of_pieces();
+	reload_module_of_pieces();
 	CHECK_EQ(read_number("/sys/module/mtrace/parameters/chunk_order"), 0);
 	check_chained(MIB(8), false);
 	check_chained(MIB(4), true);
-	remove_module();
-	insert_module(NULL);
+	reload_module(NULL);
 }
 
 static void set_online(int cpu, bool online)

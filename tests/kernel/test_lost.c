@@ -135,8 +135,7 @@ TEST(output_ends_with_the_region)
 TEST(output_ends_with_a_piece)
 {
 	want_stops();
-	insert_module_of_pieces();
+	reload_module_of_pieces();
 	check_output_ends(MIB(4), false);
-	remove_module();
-	insert_module(NULL);
+	reload_module(NULL);
 }

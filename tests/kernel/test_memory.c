@@ -102,10 +102,9 @@ TEST(memory_beyond_regions)
 /* With no two pages together each region has tables and pointers. */
 TEST(memory_beyond_regions_in_pieces)
 {
-	insert_module_of_pieces();
+	reload_module_of_pieces();
 	check_beyond_regions(MIB(1));
-	remove_module();
-	insert_module(NULL);
+	reload_module(NULL);
 }
 
 /* How many pages of a part of the mapping are on each node. */

@@ -82,8 +82,7 @@ TEST(module_comes_and_goes)
 			vmalloc = meminfo("VmallocUsed");
 			slab = meminfo("SUnreclaim");
 		}
-		remove_module();
-		insert_module(NULL);
+		reload_module(NULL);
 		if (i % 2 == 0)
 			use_all();
 		check_msrs_as(&before);
