@@ -43,6 +43,30 @@ static struct task_struct *attach_get_task(const struct mt_session *session,
 	return task ?: ERR_PTR(-ESRCH);
 }
 
+/*
+ * What perf does to a thread's events waits for user space, if that reads them into
+ * memory of a file system of its own. The session's mutex, which is held, is not
+ * meanwhile: see struct mt_session.
+ */
+static void attach_disarm(struct mt_session *session, struct task_struct *task)
+{
+	mutex_unlock(&session->mutex);
+	mt_trigger_disarm(session, task);
+	mutex_lock(&session->mutex);
+}
+
+static int attach_arm(struct mt_session *session, struct task_struct *task)
+{
+	int ret;
+
+	mutex_unlock(&session->mutex);
+	ret = mt_trigger_arm(session, task);
+	if (ret)
+		mt_trigger_disarm(session, task);
+	mutex_lock(&session->mutex);
+	return ret;
+}
+
 /* Remove a task's thread, if the session has it. */
 static int attach_undo(struct mt_session *session, struct task_struct *task)
 {
@@ -57,8 +81,7 @@ static int attach_undo(struct mt_session *session, struct task_struct *task)
 		return -ESRCH;
 	}
 	/* From here on the task may be reaped, and has no number then. */
-	mt_member_name(session, thread->region, task);
-	name = thread->region->info;
+	mt_member_name(session, &name, task);
 	cpu = mt_thread_remove(thread);
 	list_del_init(&thread->link);
 	raw_spin_unlock_irq(&session->lock);
@@ -68,7 +91,7 @@ static int attach_undo(struct mt_session *session, struct task_struct *task)
 		smp_call_function_single(cpu, mt_thread_sync, NULL, 1);
 
 	raw_spin_lock_irq(&session->lock);
-	/* A snapshot that came meanwhile may have had it take another region. */
+	/* Which it may have been given by a snapshot until that. */
 	thread->region->info.tid = name.tid;
 	thread->region->info.pid = name.pid;
 	strscpy(thread->region->info.comm, name.comm, sizeof(name.comm));
@@ -79,7 +102,7 @@ static int attach_undo(struct mt_session *session, struct task_struct *task)
 			task);
 	mt_member_recycle(session);
 	raw_spin_unlock_irq(&session->lock);
-	mt_trigger_disarm(session, task);
+	attach_disarm(session, task);
 	put_task_struct(task);
 	mt_member_clean(session);
 	return 0;
@@ -110,9 +133,9 @@ static int attach_join(struct mt_session *session, struct task_struct *task)
 
 	if (attach_has(session, task))
 		return -EEXIST;
-	ret = mt_trigger_arm(session, task);
+	ret = attach_arm(session, task);
 	if (ret)
-		goto err_disarm;
+		return ret;
 	space = mt_sideband_space(task);
 	/* The thread's own: once it is there it may exit and put that. */
 	get_task_struct(task);
@@ -123,16 +146,14 @@ static int attach_join(struct mt_session *session, struct task_struct *task)
 	if (!ret)
 		return 0;
 	put_task_struct(task);
-err_disarm:
 	if (ret != -EEXIST)
-		mt_trigger_disarm(session, task);
+		attach_disarm(session, task);
 	return ret;
 }
 
 /*
  * Keep a task from an exec, or wait until it is over: that takes as long as the
- * flush of a file system in user space may take, and who calls other sessions'
- * mutexes by netlink must not wait for that. So the session's mutex, which is
+ * flush of a file system in user space may take. So the session's mutex, which is
  * held, is not while this waits.
  */
 static int attach_lock_exec(struct mt_session *session,
@@ -150,10 +171,27 @@ static int attach_lock_exec(struct mt_session *session,
 	return ret;
 }
 
+/*
+ * An exec that has begun is over when the task is joined; one that comes is seen
+ * by its hook, which finds the thread.
+ */
+static int attach_try(struct mt_session *session, struct task_struct *task)
+{
+	int ret = attach_lock_exec(session, task);
+
+	if (ret)
+		return ret;
+	ret = attach_join(session, task);
+	up_read(&task->signal->exec_update_lock);
+	return ret;
+}
+
 /**
  * mt_attach_begin - trace a thread
  * @session: the session
  * @arg: which thread
+ *
+ * The mutex of what changes breakpoints is held, and within it the session's.
  *
  * Return: 0 or an error as the protocol lists them.
  */
@@ -165,17 +203,12 @@ int mt_attach_begin(struct mt_session *session, struct mtrace_thread *arg)
 	task = attach_get_task(session, arg);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	mt_member_clean(session);
-
-	/*
-	 * An exec that has begun is over then; one that comes is seen by its
-	 * hook, which finds the thread.
-	 */
-	ret = attach_lock_exec(session, task);
-	if (ret)
-		goto out;
-	ret = attach_join(session, task);
-	up_read(&task->signal->exec_update_lock);
+	ret = attach_try(session, task);
+	if (ret == -ENOSPC) {
+		/* Regions of threads that are gone may be dirty yet. */
+		mt_member_clean_all(session);
+		ret = attach_try(session, task);
+	}
 	if (ret)
 		goto out;
 	mt_member_clean(session);
@@ -191,7 +224,6 @@ int mt_attach_begin(struct mt_session *session, struct mtrace_thread *arg)
 		ret = -ESRCH;
 		goto out;
 	}
-	mt_sideband_follow(session, task);
 
 	/*
 	 * The thread is in the table by now: if it comes to a CPU it is found,
@@ -209,6 +241,8 @@ out:
  * mt_attach_end - trace a thread no longer
  * @session: the session
  * @arg: which thread
+ *
+ * The same mutexes are held.
  *
  * Return: 0 or an error as the protocol lists them.
  */
@@ -247,7 +281,7 @@ static struct task_struct *attach_next_left(struct mt_session *session)
  * @session: the session
  *
  * They have not been traced since their tracer left them; this is to have it
- * known. Called with the session's mutex held.
+ * known. The same mutexes are held.
  */
 void mt_attach_review(struct mt_session *session)
 {

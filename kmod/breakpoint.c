@@ -192,7 +192,7 @@ static void breakpoint_attr(const struct mt_trigger *trigger,
  * @trigger: the trigger
  * @task: the thread
  *
- * May sleep. The session's mutex is held.
+ * May sleep. The mutex of what changes breakpoints is held.
  *
  * Return: 0, also where it has that already or exits; -ENOSPC where its debug
  * registers are in use; another error of perf.
@@ -231,7 +231,7 @@ int mt_breakpoint_arm(struct mt_trigger *trigger, struct task_struct *task)
  * @trigger: the trigger
  * @task: the thread
  *
- * May sleep. The session's mutex is held.
+ * May sleep. The same mutex is held.
  */
 void mt_breakpoint_disarm(struct mt_trigger *trigger, struct task_struct *task)
 {

@@ -144,11 +144,16 @@ static int chardev_stream_release(struct mt_session *session,
  *	what is read
  * @CHARDEV_READING: that of those who read alone: the call writes to user space
  *	more than its structure, and takes the session's mutex itself
+ * @CHARDEV_ARMING: the session's mutex, and before it the one of what changes
+ *	breakpoints
+ * @CHARDEV_TRIGGERS: that one alone
  */
 enum chardev_lock {
 	CHARDEV_MUTEX,
 	CHARDEV_BOTH,
 	CHARDEV_READING,
+	CHARDEV_ARMING,
+	CHARDEV_TRIGGERS,
 };
 
 /**
@@ -176,9 +181,9 @@ static const struct chardev_call chardev_calls[] = {
 	{ MTRACE_IOC_SETUP, sizeof(struct mtrace_setup), 224,
 	  { -ENOMEM, -EOPNOTSUPP }, chardev_setup },
 	{ MTRACE_IOC_ATTACH, sizeof(struct mtrace_thread), 16, {},
-	  chardev_attach },
+	  chardev_attach, CHARDEV_ARMING },
 	{ MTRACE_IOC_DETACH, sizeof(struct mtrace_thread), 16, {},
-	  chardev_detach },
+	  chardev_detach, CHARDEV_ARMING },
 	{ MTRACE_IOC_START, 0, 0, {}, chardev_start },
 	{ MTRACE_IOC_STOP, 0, 0, {}, chardev_stop },
 	{ MTRACE_IOC_SNAPSHOT, sizeof(struct mtrace_snapshot), 224, {},
@@ -192,9 +197,9 @@ static const struct chardev_call chardev_calls[] = {
 	{ MTRACE_IOC_NEXT_SNAPSHOT, sizeof(struct mtrace_snapshot), 224, {},
 	  chardev_next_snapshot },
 	{ MTRACE_IOC_ADD_TRIGGER, sizeof(struct mtrace_trigger), 88, {},
-	  chardev_add_trigger },
+	  chardev_add_trigger, CHARDEV_TRIGGERS },
 	{ MTRACE_IOC_REMOVE_TRIGGER, sizeof(struct mtrace_trigger), 88, {},
-	  chardev_remove_trigger },
+	  chardev_remove_trigger, CHARDEV_TRIGGERS },
 	{ MTRACE_IOC_STREAM_RELEASE, sizeof(struct mtrace_stream_release), 24,
 	  {}, chardev_stream_release, CHARDEV_BOTH },
 	{ MTRACE_IOC_STREAM_READ, sizeof(struct mtrace_stream_read), 40, {},
@@ -259,6 +264,24 @@ static int chardev_call(const struct chardev_call *call,
 	return ret;
 }
 
+static int chardev_call_arming(const struct chardev_call *call,
+			       struct mt_session *session,
+			       union chardev_arg *arg)
+{
+	int ret;
+
+	ret = mt_session_lock_arming(session);
+	if (ret)
+		return ret;
+	if (call->lock == CHARDEV_TRIGGERS)
+		mutex_unlock(&session->mutex);
+	ret = call->call(session, arg);
+	if (call->lock == CHARDEV_ARMING)
+		mutex_unlock(&session->mutex);
+	mutex_unlock(&session->arming);
+	return ret;
+}
+
 static int chardev_call_locked(const struct chardev_call *call,
 			       struct mt_session *session,
 			       union chardev_arg *arg)
@@ -267,6 +290,8 @@ static int chardev_call_locked(const struct chardev_call *call,
 
 	if (call->lock == CHARDEV_MUTEX)
 		return chardev_call(call, session, arg);
+	if (call->lock == CHARDEV_ARMING || call->lock == CHARDEV_TRIGGERS)
+		return chardev_call_arming(call, session, arg);
 	if (mutex_lock_killable(&session->reading))
 		return -EINTR;
 	ret = chardev_call(call, session, arg);
@@ -346,8 +371,9 @@ static const struct vm_operations_struct chardev_vm_ops = {
 };
 
 /*
- * Called with the mmap lock held, which is taken under the mutex where a probe is
- * put into what is mapped: hence no mutex here. The mapping keeps the file and so the session.
+ * Called with the mmap lock held, which is taken under a mutex where a probe is put
+ * into what is mapped: hence no mutex here. The mapping keeps the file and so the
+ * session.
  */
 static int chardev_mmap(struct file *file, struct vm_area_struct *vma)
 {

@@ -131,28 +131,28 @@ static inline struct nlattr **mt_genl_dump_attrs(struct netlink_callback *cb)
 #endif
 }
 
-/* 6.7: a mapped file of an overlay is the one below, and keeps whose it is. */
+/*
+ * 6.7: a mapped file of an overlay is the one below, and keeps whose it is; of 6.7
+ * itself its path alone, which is what /proc tells there, too. Neither took a file
+ * that is const before 6.17.
+ */
+static inline const struct path *mt_file_path(struct file *file)
+{
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-static inline const struct path *mt_file_path(const struct file *file)
-{
 	return &file->f_path;
-}
-
-static inline const struct inode *mt_file_inode(const struct file *file)
-{
-	return file_inode(file);
-}
 #else
-static inline const struct path *mt_file_path(const struct file *file)
-{
 	return file_user_path(file);
+#endif
 }
 
-static inline const struct inode *mt_file_inode(const struct file *file)
+static inline const struct inode *mt_file_inode(struct file *file)
 {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	return file_inode(file);
+#else
 	return file_user_inode(file);
-}
 #endif
+}
 
 /*
  * 6.7 and the stable kernels of that time: groups that not everybody may join.

@@ -11,6 +11,8 @@
  * enabled and so touches no register: the PMU is an exclusive one, and perf
  * then refuses events of threads everywhere and of CPUs on these.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/errno.h>
@@ -77,10 +79,10 @@ static int cpu_reserve(unsigned int cpu)
 
 	event = perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
 	if (IS_ERR(event)) {
-		/* No PMU has that type: it is the caller's mistake. */
-		if (PTR_ERR(event) == -ENOENT || PTR_ERR(event) == -EOPNOTSUPP)
-			return -EINVAL;
-		return PTR_ERR(event);
+		if (PTR_ERR(event) == -EBUSY || PTR_ERR(event) == -ENOMEM)
+			return PTR_ERR(event);
+		/* No PMU has that type, or one that wants another event. */
+		return -EINVAL;
 	}
 	/* Some of the kernel's own PMUs have no name. */
 	if (!event->pmu->name || strcmp(event->pmu->name, "intel_pt")) {
@@ -198,12 +200,16 @@ static int cpu_claim_all(u32 pmu_type)
 {
 	int ret;
 
+	/* A CPU that comes online meanwhile waits, lest it be refused. */
+	cpus_read_lock();
 	mt_cpu_pmu_type = pmu_type;
 	mt_cpu_claiming = true;
 	/* Undoes itself where a CPU refuses. */
-	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "mtrace:online",
-				cpu_take, cpu_give_back);
+	ret = cpuhp_setup_state_cpuslocked(CPUHP_AP_ONLINE_DYN,
+					   "mtrace:online", cpu_take,
+					   cpu_give_back);
 	mt_cpu_claiming = false;
+	cpus_read_unlock();
 	if (ret < 0)
 		return ret;
 	mt_cpu_state = ret;
@@ -224,6 +230,9 @@ int mt_cpu_get(u32 pmu_type)
 	mutex_lock(&mt_cpu_mutex);
 	if (mt_cpu_shut_down)
 		ret = -ENODEV;
+	/* Processor Trace's type is none of those that perf itself has. */
+	else if (pmu_type && pmu_type < PERF_TYPE_MAX)
+		ret = -EINVAL;
 	else if (!mt_cpu_users)
 		ret = cpu_claim_all(pmu_type);
 	else if (pmu_type && !mt_cpu_pmu_type)

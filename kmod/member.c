@@ -39,14 +39,12 @@
 /**
  * mt_member_name - say whose a region is
  * @session: the session
- * @region: the region
+ * @info: what is told of the region
  * @task: its thread's task, not yet reaped
  */
-void mt_member_name(struct mt_session *session, struct mt_region *region,
+void mt_member_name(struct mt_session *session, struct mtrace_region *info,
 		    struct task_struct *task)
 {
-	struct mtrace_region *info = &region->info;
-
 	info->tid = task_pid_nr_ns(task, session->pid_ns);
 	info->pid = task_tgid_nr_ns(task, session->pid_ns);
 	strscpy(info->comm, task->comm, sizeof(info->comm));
@@ -125,6 +123,16 @@ void mt_member_clean(struct mt_session *session)
 }
 
 /**
+ * mt_member_clean_all - the same, and wait for what the work cleans meanwhile
+ * @session: the session
+ */
+void mt_member_clean_all(struct mt_session *session)
+{
+	mt_member_clean(session);
+	flush_work(&session->cleaner);
+}
+
+/**
  * mt_member_discard - make the regions of a snapshot free
  * @session: the session
  * @regions: the list of them, emptied
@@ -173,18 +181,20 @@ int mt_member_add(struct mt_session *session, struct task_struct *task,
 	if (!region)
 		return -ENOSPC;
 
-	mt_sideband_name(session, thread, task);
+	/* First: from when it is in the table on it may come to a CPU. */
+	mt_sideband_join(session, thread, task, space, how);
 	ret = mt_thread_add(thread, task, &session->trace, region);
 	if (ret) {
+		mt_sideband_leave(session, thread, MTRACE_EXIT_DETACHED);
 		mt_buffer_put(&session->buffer, region);
 		return ret;
 	}
 	thread->is_dying = false;
 	thread->is_armed = false;
+	thread->round = 0;
 	list_move_tail(&thread->link, &session->used_threads);
 	session->nr_threads++;
 	mt_event_thread(session->setup.session, MTRACE_NL_THREAD_START, task);
-	mt_sideband_join(session, thread, space, how);
 	return 0;
 }
 
@@ -310,7 +320,7 @@ static void member_leave(struct task_struct *task, bool gained)
 	if (thread) {
 		if (thread == __this_cpu_read(mt_thread_cpu.running))
 			mt_thread_stop_running();
-		mt_member_name(session, thread->region, task);
+		mt_member_name(session, &thread->region->info, task);
 		mt_thread_remove(thread);
 		gone = mt_member_retire(session, thread,
 					gained ? MTRACE_EXIT_GAINED :

@@ -41,10 +41,11 @@ int mt_member_add(struct mt_session *session, struct task_struct *task,
 struct task_struct *mt_member_retire(struct mt_session *session,
 				     struct mt_thread *thread, u32 how);
 bool mt_member_recycle(struct mt_session *session);
-void mt_member_name(struct mt_session *session, struct mt_region *region,
+void mt_member_name(struct mt_session *session, struct mtrace_region *info,
 		    struct task_struct *task);
 void mt_member_discard(struct mt_session *session, struct list_head *regions,
 		       u32 nr);
 void mt_member_clean(struct mt_session *session);
+void mt_member_clean_all(struct mt_session *session);
 
 #endif /* _MT_MEMBER_H */

@@ -459,7 +459,8 @@ static const struct genl_multicast_group cmd_groups[] = {
 /*
  * A command waits for the session's mutex, and must not have all other commands
  * wait meanwhile: hence parallel_ops. Nobody who has the mutex waits for what
- * user space may take its time for: who registers a family waits for this.
+ * user space may take its time for (see struct mt_session): who registers a family
+ * waits for this.
  */
 static struct genl_family netlink_family __ro_after_init = {
 	.name = MTRACE_GENL_NAME,

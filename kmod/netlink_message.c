@@ -95,21 +95,16 @@ static int message_put_u64(struct sk_buff *skb, const void *from,
  * @skb: the message
  * @session: the session
  *
- * Return: 0, -EMSGSIZE or -EINTR.
+ * Return: 0 or -EMSGSIZE.
  */
 int mt_netlink_put_status(struct sk_buff *skb, struct mt_session *session)
 {
 	const struct mtrace_setup *setup = &session->setup;
 	struct mtrace_status status = {};
 	struct nlattr *nest;
-	int ret;
 
-	if (mutex_lock_killable(&session->mutex))
-		return -EINTR;
-	ret = mt_session_status(session, &status);
-	mutex_unlock(&session->mutex);
-	if (ret)
-		return ret;
+	/* What was set up does not change, and the rest is counted under a lock. */
+	mt_session_status(session, &status);
 
 	if (nla_put_u32(skb, MTRACE_NLA_SESSION, setup->session))
 		return -EMSGSIZE;

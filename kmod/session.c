@@ -407,6 +407,25 @@ void mt_session_wake(struct mt_session *session)
 }
 
 /**
+ * mt_session_lock_arming - take the mutex of what changes breakpoints, and within
+ *	it the session's, for a call of its owner
+ * @session: the session
+ *
+ * Return: 0, or -EINTR where the caller is being killed.
+ */
+int mt_session_lock_arming(struct mt_session *session)
+{
+	if (mutex_lock_killable(&session->arming))
+		return -EINTR;
+	if (mutex_lock_killable(&session->mutex)) {
+		mutex_unlock(&session->arming);
+		return -EINTR;
+	}
+	mt_attach_review(session);
+	return 0;
+}
+
+/**
  * mt_session_lock - take a session's mutex for a call of its owner
  * @session: the session
  *
@@ -414,10 +433,15 @@ void mt_session_wake(struct mt_session *session)
  */
 int mt_session_lock(struct mt_session *session)
 {
-	if (mutex_lock_killable(&session->mutex))
-		return -EINTR;
-	mt_attach_review(session);
-	return 0;
+	int ret;
+
+	/* Only of those that must be traced by ptrace does any leave unasked. */
+	if (!session->trace.tracer)
+		return mutex_lock_killable(&session->mutex) ? -EINTR : 0;
+	ret = mt_session_lock_arming(session);
+	if (!ret)
+		mutex_unlock(&session->arming);
+	return ret;
 }
 
 static void session_arm_work(struct work_struct *work)
@@ -425,9 +449,9 @@ static void session_arm_work(struct work_struct *work)
 	struct mt_session *session = container_of(work, struct mt_session,
 						  armer);
 
-	mutex_lock(&session->mutex);
+	mutex_lock(&session->arming);
 	mt_trigger_update(session);
-	mutex_unlock(&session->mutex);
+	mutex_unlock(&session->arming);
 }
 
 /**
@@ -450,6 +474,7 @@ struct mt_session *mt_session_create(void)
 	if (!zalloc_cpumask_var(&session->cpus, GFP_KERNEL))
 		goto err_close;
 	mutex_init(&session->reading);
+	mutex_init(&session->arming);
 	mutex_init(&session->mutex);
 	init_waitqueue_head(&session->wait);
 	init_irq_work(&session->waker, session_wake_work);

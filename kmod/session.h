@@ -28,7 +28,11 @@ struct pid_namespace;
  * @reading: of the calls that tell what a snapshot or a stream holds, or take that
  *	back; outside of @mutex. It is held while that is copied to the caller,
  *	which takes as long as the caller's memory has it wait, and so it alone
- * @mutex: one call at a time
+ * @arming: of the calls and the work that change what breakpoints and probes there
+ *	are; outside of @mutex. perf has whoever holds it wait for others who read
+ *	the same thread's events, and file systems for what they read
+ * @mutex: one call at a time. Netlink's wait for it, and all of generic netlink may
+ *	wait for them: so nobody who holds it waits for user space
  * @wait: who polls the file, or waits for free regions
  * @waker: wakes them, from any context
  * @ready: whether it is set up; all below but @access and @pid_ns is of meaning
@@ -44,8 +48,9 @@ struct pid_namespace;
  * @held_snapshots: those that are complete, oldest first
  * @cleaner: cleans @dirty in a context that may take its time
  * @completer: the same for @begun_snapshots
- * @triggers: what has a snapshot taken
+ * @triggers: what has a snapshot taken. It and the two below are guarded by @arming
  * @last_trigger: the number of the newest
+ * @last_round: of those that give all threads a new trigger's breakpoint
  * @armer: brings the threads' breakpoints for @triggers up to date
  * @stream: its descriptors, if it streams
  * @lock: guards what the hooks change: all below. Taken with interrupts off,
@@ -81,6 +86,7 @@ struct pid_namespace;
  */
 struct mt_session {
 	struct mutex reading;	/* of those who copy */
+	struct mutex arming;	/* of those who change triggers */
 	struct mutex mutex;	/* of the calls */
 	wait_queue_head_t wait;
 	struct irq_work waker;
@@ -98,6 +104,7 @@ struct mt_session {
 	struct work_struct completer;
 	struct list_head triggers;
 	u32 last_trigger;
+	u32 last_round;
 	struct work_struct armer;
 
 	struct mt_stream stream;
@@ -160,6 +167,7 @@ mt_session_thread(const struct mt_session *session,
 struct mt_session *mt_session_create(void);
 void mt_session_destroy(struct mt_session *session);
 int mt_session_lock(struct mt_session *session);
+int mt_session_lock_arming(struct mt_session *session);
 void mt_session_wake(struct mt_session *session);
 
 int mt_session_setup(struct mt_session *session, struct mtrace_setup *setup);

@@ -54,11 +54,8 @@ ssize_t mt_sideband_read(struct mt_session *session, char __user *to,
 			 size_t count, bool wait);
 
 /* sideband_thread.c */
-void mt_sideband_name(struct mt_session *session, struct mt_thread *thread,
-		      struct task_struct *task);
 void mt_sideband_join(struct mt_session *session, struct mt_thread *thread,
-		      u64 space, u32 how);
-void mt_sideband_follow(struct mt_session *session, struct task_struct *task);
+		      struct task_struct *task, u64 space, u32 how);
 void mt_sideband_leave(struct mt_session *session, struct mt_thread *thread,
 		       u32 how);
 void mt_sideband_comm(struct task_struct *task, const char *comm);

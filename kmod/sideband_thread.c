@@ -29,89 +29,32 @@
 static_assert(sizeof(struct mtrace_record_exec) + PATH_MAX <=
 	      MTRACE_RECORD_MAX);
 
-static void sideband_put_thread(struct mt_sideband *sideband,
-				struct mt_thread *thread, u32 how)
-{
-	struct mtrace_record_thread record = {
-		.head = mt_sideband_head(sideband, MTRACE_RECORD_THREAD,
-					 thread->task),
-		.space = thread->space,
-		.how = how,
-	};
-
-	strscpy(record.comm, thread->task->comm, sizeof(record.comm));
-	thread->tid = record.head.tid;
-	mt_sideband_put(sideband, &record.head, sizeof(record), NULL);
-}
-
-/**
- * mt_sideband_name - note the numbers of a thread that will be traced
- * @session: its session, with the lock held
- * @thread: the thread, which is not in the table yet
- * @task: its task
- *
- * From when it is there on it may come to a CPU at any time.
- */
-void mt_sideband_name(struct mt_session *session, struct mt_thread *thread,
-		      struct task_struct *task)
-{
-	if (!session->trace.sideband)
-		return;
-	thread->tid = task_pid_nr_ns(task, session->pid_ns);
-	thread->pid = task_tgid_nr_ns(task, session->pid_ns);
-}
-
 /**
  * mt_sideband_join - a thread is traced from now on
  * @session: its session, with the lock held
- * @thread: the thread
+ * @thread: the thread, which is not in the table yet
+ * @task: its task
  * @space: the number of its address space
  * @how: MTRACE_THREAD_*
  */
 void mt_sideband_join(struct mt_session *session, struct mt_thread *thread,
-		      u64 space, u32 how)
+		      struct task_struct *task, u64 space, u32 how)
 {
 	struct mt_sideband *sideband = session->trace.sideband;
+	struct mtrace_record_thread record = {
+		.space = space,
+		.how = how,
+	};
 
 	if (!sideband)
 		return;
+	record.head = mt_sideband_head(sideband, MTRACE_RECORD_THREAD, task);
+	strscpy(record.comm, task->comm, sizeof(record.comm));
+	thread->tid = record.head.tid;
+	thread->pid = record.head.pid;
 	INIT_HLIST_NODE(&thread->space_node);
 	mt_sideband_set_space(sideband, thread, space);
-	sideband_put_thread(sideband, thread, how);
-}
-
-/**
- * mt_sideband_follow - notice an exec that happened when a thread was joined
- * @session: its session
- * @task: the thread's task
- *
- * Before it joined the hook of exec did not find the thread; what has happened
- * until then is found here.
- */
-void mt_sideband_follow(struct mt_session *session, struct task_struct *task)
-{
-	struct mt_sideband *sideband = session->trace.sideband;
-	struct mt_thread *thread;
-	u64 before, space;
-
-	if (!sideband)
-		return;
-	raw_spin_lock_irq(&session->lock);
-	thread = mt_session_thread(session, task);
-	before = thread ? thread->space : 0;
-	raw_spin_unlock_irq(&session->lock);
-
-	space = mt_sideband_space(task);
-	if (!space || space == before)
-		return;
-	raw_spin_lock_irq(&session->lock);
-	thread = mt_session_thread(session, task);
-	/* Unless the hook of exec has come first, which knows better. */
-	if (thread && thread->space == before) {
-		mt_sideband_set_space(sideband, thread, space);
-		sideband_put_thread(sideband, thread, MTRACE_THREAD_ATTACHED);
-	}
-	raw_spin_unlock_irq(&session->lock);
+	mt_sideband_put(sideband, &record.head, sizeof(record), NULL);
 }
 
 /**

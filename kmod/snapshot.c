@@ -159,7 +159,7 @@ static bool snapshot_switch(struct mt_session *session,
 	}
 	if (cpu >= 0)
 		mt_thread_kick(cpu);
-	mt_member_name(session, old, thread->task);
+	mt_member_name(session, &old->info, thread->task);
 	list_add_tail(&old->link, &snapshot->regions);
 	snapshot->told.nr_regions++;
 	session->nr_frozen++;
@@ -408,9 +408,7 @@ int mt_snapshot_take(struct mt_session *session, struct mtrace_snapshot *arg,
 	if (!snapshot_is_arg(session, arg, MTRACE_SNAPSHOT_WAIT))
 		return -EINVAL;
 	for (;;) {
-		mt_member_clean(session);
-		/* What that does not find may be in the work's hands. */
-		flush_work(&session->cleaner);
+		mt_member_clean_all(session);
 		raw_spin_lock_irq(&session->lock);
 		snapshot = mt_snapshot_begin(session, &cause);
 		raw_spin_unlock_irq(&session->lock);

@@ -278,7 +278,7 @@ static void stream_describe(struct mt_session *session,
 	struct mt_stream_thread *mine = &thread->stream;
 
 	if (task_pid_nr_ns(thread->task, session->pid_ns))
-		mt_member_name(session, region, thread->task);
+		mt_member_name(session, &region->info, thread->task);
 	*desc = (struct mtrace_stream_desc){
 		.tid = info->tid,
 		.pid = info->pid,

@@ -81,13 +81,14 @@ struct mt_trace {
  * @cpu: the CPU that it is traced on at this moment, or -1
  * @is_dying: a signal kills its process
  * @is_armed: it has the breakpoints of the session's triggers
+ * @round: the last in which all threads were given another one
  * @space_node: among the sideband's threads by address space
  * @space: the number of its address space
  * @tid: the number that the sideband said last that it has ...
  * @pid: ... and that of its thread group
  *
- * The lock of the bucket guards everything but @link, @task, @is_dying and
- * @is_armed, which are the session's, and the last four, which are the
+ * The lock of the bucket guards everything but @link, @task, @is_dying, @is_armed
+ * and @round, which are the session's, and the last four, which are the
  * sideband's.
  */
 struct mt_thread {
@@ -104,6 +105,7 @@ struct mt_thread {
 	int cpu;
 	bool is_dying;
 	bool is_armed;
+	u32 round;
 	struct hlist_node space_node;
 	u64 space;
 	s32 tid;

@@ -8,7 +8,8 @@
  * frozen regions, and no thread is stopped. Does not know how a breakpoint gets
  * into a thread.
  *
- * Everything but a hit is called with the session's mutex held.
+ * Everything but a hit is called with the mutex of what changes breakpoints held,
+ * and not the session's own.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -123,7 +124,9 @@ static void trigger_later(struct irq_work *work)
  */
 void mt_trigger_hit_later(struct mt_trigger *trigger)
 {
-	if (atomic_cmpxchg(&trigger->is_taken, 0, 1))
+	/* What it has been born with it keeps where it is not traced. */
+	if (!mt_thread_is_maybe(current) ||
+	    atomic_cmpxchg(&trigger->is_taken, 0, 1))
 		return;
 	trigger->task = get_task_struct(current);
 	trigger->regs = *task_pt_regs(current);
@@ -215,16 +218,39 @@ static void trigger_quench(struct mt_trigger *trigger)
 	trigger_remove_uprobe(trigger);
 }
 
+/* Threads that join from now on are armed, if there is one. */
+static void trigger_link(struct mt_trigger *trigger)
+{
+	struct mt_session *session = trigger->session;
+
+	list_add_tail(&trigger->link, &session->triggers);
+	raw_spin_lock_irq(&session->lock);
+	session->nr_triggers++;
+	raw_spin_unlock_irq(&session->lock);
+}
+
 static void trigger_free(struct mt_trigger *trigger)
 {
+	struct mt_session *session = trigger->session;
+
 	list_del(&trigger->link);
-	trigger->session->nr_triggers--;
+	raw_spin_lock_irq(&session->lock);
+	session->nr_triggers--;
+	raw_spin_unlock_irq(&session->lock);
 	trigger_quench(trigger);
 	/* What was in a handler when that was done is in it no more. */
 	synchronize_rcu();
 	irq_work_sync(&trigger->later);
 	put_pid(trigger->thread);
 	kfree(trigger);
+}
+
+static bool trigger_is_to_be_in(const struct mt_trigger *trigger,
+				struct task_struct *task)
+{
+	return trigger->told.kind == MTRACE_TRIGGER_BREAKPOINT &&
+	       !READ_ONCE(trigger->is_spent) &&
+	       (!trigger->thread || trigger->thread == task_pid(task));
 }
 
 /**
@@ -240,9 +266,7 @@ int mt_trigger_arm(struct mt_session *session, struct task_struct *task)
 	int ret, first = 0;
 
 	list_for_each_entry(trigger, &session->triggers, link) {
-		if (trigger->told.kind != MTRACE_TRIGGER_BREAKPOINT ||
-		    READ_ONCE(trigger->is_spent) ||
-		    (trigger->thread && trigger->thread != task_pid(task)))
+		if (!trigger_is_to_be_in(trigger, task))
 			continue;
 		ret = mt_breakpoint_arm(trigger, task);
 		first = first ?: ret;
@@ -296,34 +320,41 @@ static void trigger_tell_unarmed(struct mt_session *session,
 }
 
 /*
- * Arm all threads that are not yet. Those that they bear meanwhile come to the
- * end of the list, and either have inherited it or are armed in their turn. What
- * cannot be done is told to the session where there is no caller to be told.
+ * The first thread of the session that this round has not come to, or NULL. The
+ * caller puts the task. Those that are borne meanwhile come to the end of the list.
  */
-static int trigger_arm_all(struct mt_session *session, bool tell)
+static struct task_struct *trigger_next(struct mt_session *session, u32 round)
 {
-	struct task_struct *task;
-	int ret, first = 0;
-
-	while ((task = trigger_next_unarmed(session))) {
-		ret = mt_trigger_arm(session, task);
-		if (ret && tell)
-			trigger_tell_unarmed(session, task);
-		put_task_struct(task);
-		first = first ?: ret;
-		cond_resched();
-	}
-	return first;
-}
-
-static void trigger_forget_armed(struct mt_session *session)
-{
+	struct task_struct *task = NULL;
 	struct mt_thread *thread;
 
 	raw_spin_lock_irq(&session->lock);
-	list_for_each_entry(thread, &session->used_threads, link)
-		thread->is_armed = false;
+	list_for_each_entry(thread, &session->used_threads, link) {
+		if (thread->round == round)
+			continue;
+		thread->round = round;
+		task = get_task_struct(thread->task);
+		break;
+	}
 	raw_spin_unlock_irq(&session->lock);
+	return task;
+}
+
+/* Put a new trigger's breakpoint into all threads that it is for. */
+static int trigger_arm_new(struct mt_trigger *trigger)
+{
+	struct mt_session *session = trigger->session;
+	u32 round = ++session->last_round;
+	struct task_struct *task;
+	int ret = 0;
+
+	while (!ret && (task = trigger_next(session, round))) {
+		if (trigger_is_to_be_in(trigger, task))
+			ret = mt_breakpoint_arm(trigger, task);
+		put_task_struct(task);
+		cond_resched();
+	}
+	return ret;
 }
 
 /**
@@ -332,16 +363,22 @@ static void trigger_forget_armed(struct mt_session *session)
  *
  * A thread whose clone() had begun before its parent was armed is armed here, and
  * one whose breakpoints exec took away; a trigger that was for one hit is taken
- * out of the threads.
+ * out of the threads. What cannot be done is told to the session: there is no caller.
  */
 void mt_trigger_update(struct mt_session *session)
 {
+	struct task_struct *task;
 	struct mt_trigger *trigger;
 
 	list_for_each_entry(trigger, &session->triggers, link)
 		if (READ_ONCE(trigger->is_spent))
 			trigger_quench(trigger);
-	trigger_arm_all(session, true);
+	while ((task = trigger_next_unarmed(session))) {
+		if (mt_trigger_arm(session, task))
+			trigger_tell_unarmed(session, task);
+		put_task_struct(task);
+		cond_resched();
+	}
 }
 
 /**
@@ -416,7 +453,8 @@ out:
 static int trigger_check(const struct mt_session *session,
 			 const struct mtrace_trigger *arg)
 {
-	if (!session->ready || session->stream.slots ||
+	/* With the release in mt_session_setup(). */
+	if (!smp_load_acquire(&session->ready) || session->stream.slots ||
 	    arg->flags & ~MTRACE_TRIGGER_FLAGS_ALL || arg->number || arg->hits || arg->missed ||
 	    memchr_inv(arg->reserved, 0, sizeof(arg->reserved)))
 		return -EINVAL;
@@ -455,8 +493,7 @@ int mt_trigger_add(struct mt_session *session, struct mtrace_trigger *arg)
 	trigger->told.number = session->last_trigger + 1;
 	INIT_LIST_HEAD(&trigger->breakpoints);
 	init_irq_work(&trigger->later, trigger_later);
-	list_add_tail(&trigger->link, &session->triggers);
-	session->nr_triggers++;
+	trigger_link(trigger);
 
 	ret = trigger_find_thread(trigger);
 	if (ret)
@@ -464,8 +501,7 @@ int mt_trigger_add(struct mt_session *session, struct mtrace_trigger *arg)
 	if (arg->kind == MTRACE_TRIGGER_UPROBE) {
 		ret = trigger_add_uprobe(trigger);
 	} else {
-		trigger_forget_armed(session);
-		ret = trigger_arm_all(session, false);
+		ret = trigger_arm_new(trigger);
 	}
 	if (ret)
 		goto err_free;
@@ -498,7 +534,7 @@ int mt_trigger_remove(struct mt_session *session, struct mtrace_trigger *arg)
 	struct mt_trigger *trigger;
 	u32 size = arg->size;
 
-	if (!session->ready || memcmp(arg, &only, sizeof(only)))
+	if (!smp_load_acquire(&session->ready) || memcmp(arg, &only, sizeof(only)))
 		return -EINVAL;
 	list_for_each_entry(trigger, &session->triggers, link) {
 		if (trigger->told.number != arg->number)

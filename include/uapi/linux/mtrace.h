@@ -59,7 +59,8 @@
  * a shorter one down to the first published size is accepted and the rest
  * taken as zero. Reserved fields and unknown flags must be zero, else EINVAL.
  * A failed call changes nothing, but that MTRACE_STREAM_FLUSH has been done when
- * the descriptors cannot be copied. All numbers are in the CPU's byte order,
+ * the descriptors cannot be copied, and that of a thread that exits while ATTACH
+ * is at it the sideband and netlink tell that it came and went. All numbers are in the CPU's byte order,
  * sizes and offsets are in bytes, times are values of the TSC.
  *
  * Errors that any call may give: EFAULT (bad pointer), EINVAL (a field is out
@@ -309,7 +310,8 @@ struct mtrace_setup {
  * as one that has other rights than its user or must not be read),
  * EEXIST (in this session already), EBUSY (in another session),
  * ENOSPC (max_threads are traced, no region is free, or a breakpoint of one of
- * the session's triggers finds no free debug register in the thread).
+ * the session's triggers finds no free debug register in the thread), ENOMEM (for
+ * a breakpoint), EINTR (a signal kills the caller, while it waits for an exec).
  * DETACH errors: EINVAL (not set up), ESRCH (not in this session). The last
  * region of a thread that was detached or exited stays part of the next
  * snapshot, unless the thread never ran in it.
@@ -446,7 +448,8 @@ struct mtrace_snapshot {
  * @end_tsc: TSC when it was frozen
  * @flags: MTRACE_REGION_*
  * @cpu: the CPU that the thread ran on last
- * @switches: context switches of the thread into this region
+ * @switches: how often the thread began to be traced into this region: by context
+ *	switches, and by the module (START, a snapshot)
  * @pad: zero
  * @comm: the thread's name when the region was frozen, NUL-terminated
  *
@@ -561,7 +564,8 @@ struct mtrace_release {
  * since the kernel takes all breakpoints out of a thread there; the module puts
  * them back as soon as it can. Where it cannot, that is counted in
  * mtrace_status.unarmed. A thread that is detached keeps the breakpoint until
- * REMOVE_TRIGGER if it has borne threads with it, but does not hit it. A trigger
+ * REMOVE_TRIGGER if it has borne threads with it, or was born with it, but does not
+ * hit it. A trigger
  * with ONESHOT does nothing more once there is a snapshot, but is still to be
  * removed.
  *
