@@ -167,7 +167,7 @@ TEST(attach_waits_until_a_region_is_clean)
 	load_round(load);
 	/* One region is the snapshot's, for good. */
 	must_snapshot(&s);
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < 50; i++) {
 		next = load_spawn(1, work_walk);
 		load_round(load);
 		load_round(load);
