@@ -4,7 +4,9 @@
  *
  * Owns who may be attached, what has to be there before a thread is traced, and
  * that it is traced on no CPU any more when it has been detached. All is called
- * with the session's mutex held. Does not know where its region goes.
+ * with the mutex of what changes breakpoints held, and within it the session's,
+ * which is let go where perf is waited for, and both where an exec is. Does not
+ * know where its region goes.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -153,8 +155,8 @@ static int attach_join(struct mt_session *session, struct task_struct *task)
 
 /*
  * Keep a task from an exec, or wait until it is over: that takes as long as the
- * flush of a file system in user space may take. So the session's mutex, which is
- * held, is not while this waits.
+ * flush of a file system in user space may take, which may be the caller's own. So
+ * neither mutex is held while this waits.
  */
 static int attach_lock_exec(struct mt_session *session,
 			    struct task_struct *task)
@@ -163,9 +165,11 @@ static int attach_lock_exec(struct mt_session *session,
 
 	while (!ret && !down_read_trylock(&task->signal->exec_update_lock)) {
 		mutex_unlock(&session->mutex);
+		mutex_unlock(&session->arming);
 		ret = down_read_killable(&task->signal->exec_update_lock);
 		if (!ret)
 			up_read(&task->signal->exec_update_lock);
+		mutex_lock(&session->arming);
 		mutex_lock(&session->mutex);
 	}
 	return ret;
@@ -190,8 +194,6 @@ static int attach_try(struct mt_session *session, struct task_struct *task)
  * mt_attach_begin - trace a thread
  * @session: the session
  * @arg: which thread
- *
- * The mutex of what changes breakpoints is held, and within it the session's.
  *
  * Return: 0 or an error as the protocol lists them.
  */
@@ -242,8 +244,6 @@ out:
  * @session: the session
  * @arg: which thread
  *
- * The same mutexes are held.
- *
  * Return: 0 or an error as the protocol lists them.
  */
 int mt_attach_end(struct mt_session *session, struct mtrace_thread *arg)
@@ -277,11 +277,27 @@ static struct task_struct *attach_next_left(struct mt_session *session)
 }
 
 /**
+ * mt_attach_is_due - whether mt_attach_review() has something to do
+ * @session: the session, whose mutex alone is held
+ */
+bool mt_attach_is_due(struct mt_session *session)
+{
+	struct task_struct *task;
+
+	if (!session->ready || !session->trace.tracer)
+		return false;
+	task = attach_next_left(session);
+	if (!task)
+		return false;
+	put_task_struct(task);
+	return true;
+}
+
+/**
  * mt_attach_review - let go of threads that the session may trace no more
  * @session: the session
  *
- * They have not been traced since their tracer left them; this is to have it
- * known. The same mutexes are held.
+ * They have not been traced since their tracer left them; this is to have it known.
  */
 void mt_attach_review(struct mt_session *session)
 {

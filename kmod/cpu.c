@@ -29,6 +29,7 @@
 #include <linux/string.h>
 #include <linux/suspend.h>
 #include <linux/topology.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "cpu.h"
@@ -174,6 +175,12 @@ static int cpu_give_back(unsigned int cpu)
 	return 0;
 }
 
+/* Runs on the CPU, with the kernel's rights: perf asks for them. */
+static long cpu_reserve_here(void *unused)
+{
+	return cpu_reserve(raw_smp_processor_id());
+}
+
 /* A later session may know the PMU that the first one did not. */
 static int cpu_reserve_all(u32 pmu_type)
 {
@@ -183,7 +190,7 @@ static int cpu_reserve_all(u32 pmu_type)
 	cpus_read_lock();
 	mt_cpu_pmu_type = pmu_type;
 	for_each_online_cpu(cpu) {
-		ret = cpu_reserve(cpu);
+		ret = work_on_cpu(cpu, cpu_reserve_here, NULL);
 		if (ret)
 			break;
 	}
@@ -221,7 +228,7 @@ static int cpu_claim_all(u32 pmu_type)
  * @pmu_type: perf's PMU to reserve it against, 0 for none
  *
  * Return: 0; -EBUSY where somebody else uses it; -EINVAL where @pmu_type is
- * not that of Processor Trace; -ENODEV after a shutdown; another error of perf.
+ * not that of Processor Trace; -ENODEV after a shutdown; -ENOMEM.
  */
 int mt_cpu_get(u32 pmu_type)
 {

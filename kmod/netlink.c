@@ -6,7 +6,7 @@
  * done for it. include/uapi/linux/mtrace_netlink.h says it all. Does nothing to
  * a session that its owner could not do by a call, and does that by the same
  * functions, with the session's mutex held. Does not know what is told of a
- * session.
+ * session, for which no mutex is needed.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
@@ -457,7 +457,7 @@ static const struct genl_multicast_group cmd_groups[] = {
 };
 
 /*
- * A command waits for the session's mutex, and must not have all other commands
+ * A command may wait for the session's mutex, and must not have all other commands
  * wait meanwhile: hence parallel_ops. Nobody who has the mutex waits for what
  * user space may take its time for (see struct mt_session): who registers a family
  * waits for this.

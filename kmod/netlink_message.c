@@ -8,7 +8,6 @@
  */
 #include <linux/errno.h>
 #include <linux/mtrace_netlink.h>
-#include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>

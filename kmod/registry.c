@@ -27,18 +27,15 @@ static u32 registry_next_number;
  */
 int mt_registry_add(struct mt_session *session)
 {
-	u32 number;
 	int ret;
 
 	refcount_set(&session->users, 1);
 	init_completion(&session->unused);
-	/* Whoever finds it waits for the session's mutex. */
-	ret = xa_alloc_cyclic(&registry_sessions, &number, session,
-			      xa_limit_32b, &registry_next_number, GFP_KERNEL);
-	if (ret < 0)
-		return ret;
-	session->setup.session = number;
-	return 0;
+	/* It has its number before it can be found. */
+	ret = xa_alloc_cyclic(&registry_sessions, &session->setup.session,
+			      session, xa_limit_32b, &registry_next_number,
+			      GFP_KERNEL);
+	return ret < 0 ? ret : 0;
 }
 
 /**

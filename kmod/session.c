@@ -435,9 +435,12 @@ int mt_session_lock(struct mt_session *session)
 {
 	int ret;
 
-	/* Only of those that must be traced by ptrace does any leave unasked. */
-	if (!session->trace.tracer)
-		return mutex_lock_killable(&session->mutex) ? -EINTR : 0;
+	if (mutex_lock_killable(&session->mutex))
+		return -EINTR;
+	if (!mt_attach_is_due(session))
+		return 0;
+	/* What takes breakpoints away waits for perf. */
+	mutex_unlock(&session->mutex);
 	ret = mt_session_lock_arming(session);
 	if (!ret)
 		mutex_unlock(&session->arming);

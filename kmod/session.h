@@ -26,13 +26,14 @@ struct pid_namespace;
 /**
  * struct mt_session - one open file
  * @reading: of the calls that tell what a snapshot or a stream holds, or take that
- *	back; outside of @mutex. It is held while that is copied to the caller,
+ *	back; outside of @arming and @mutex. It is held while that is copied to the caller,
  *	which takes as long as the caller's memory has it wait, and so it alone
  * @arming: of the calls and the work that change what breakpoints and probes there
  *	are; outside of @mutex. perf has whoever holds it wait for others who read
  *	the same thread's events, and file systems for what they read
  * @mutex: one call at a time. Netlink's wait for it, and all of generic netlink may
- *	wait for them: so nobody who holds it waits for user space
+ *	wait for them: so nobody who holds it waits for user space. It is taken
+ *	under a task's exec_update_lock, which may only be tried under it
  * @wait: who polls the file, or waits for free regions
  * @waker: wakes them, from any context
  * @ready: whether it is set up; all below but @access and @pid_ns is of meaning

@@ -8,8 +8,8 @@
  * frozen regions, and no thread is stopped. Does not know how a breakpoint gets
  * into a thread.
  *
- * Everything but a hit is called with the mutex of what changes breakpoints held,
- * and not the session's own.
+ * What adds, removes, arms and disarms is called with the mutex of what changes
+ * breakpoints held, and not the session's own.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -124,7 +124,10 @@ static void trigger_later(struct irq_work *work)
  */
 void mt_trigger_hit_later(struct mt_trigger *trigger)
 {
-	/* What it has been born with it keeps where it is not traced. */
+	/*
+	 * What it has been born with it keeps where it is not traced. This
+	 * leaves out most of those that are not, in any context.
+	 */
 	if (!mt_thread_is_maybe(current) ||
 	    atomic_cmpxchg(&trigger->is_taken, 0, 1))
 		return;
@@ -357,6 +360,18 @@ static int trigger_arm_new(struct mt_trigger *trigger)
 	return ret;
 }
 
+/* Look at all threads again: a debug register is free that was not. */
+static void trigger_arm_again(struct mt_session *session)
+{
+	struct mt_thread *thread;
+
+	raw_spin_lock_irq(&session->lock);
+	list_for_each_entry(thread, &session->used_threads, link)
+		thread->is_armed = false;
+	raw_spin_unlock_irq(&session->lock);
+	mt_trigger_arm_soon(session);
+}
+
 /**
  * mt_trigger_update - bring the threads' breakpoints up to date
  * @session: the session
@@ -544,6 +559,8 @@ int mt_trigger_remove(struct mt_session *session, struct mtrace_trigger *arg)
 		*arg = trigger->told;
 		arg->size = size;
 		trigger_free(trigger);
+		if (session->nr_triggers)
+			trigger_arm_again(session);
 		return 0;
 	}
 	return -ENOENT;

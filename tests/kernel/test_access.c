@@ -72,6 +72,30 @@ static void check_traces_tracee(void *unused)
 	load_end(load);
 }
 
+static void check_session(void *unused)
+{
+	struct session s;
+
+	(void)unused;
+	session_open(&s, setup_of(MIB(1), 1, 1));
+	session_close(&s);
+}
+
+/*
+ * That knows no PMU, which is reserved when the user's is set up: not with the
+ * user's rights, who has none to an event of a CPU.
+ */
+TEST(unprivileged_beside_a_session_without_pmu)
+{
+	struct mtrace_setup setup = setup_of(MIB(1), 1, 1);
+	struct session s;
+
+	setup.pmu_type = 0;
+	session_open(&s, setup);
+	run_as_user(check_session, NULL);
+	session_close(&s);
+}
+
 TEST(unprivileged_traces_its_tracee)
 {
 	run_as_user(check_traces_tracee, NULL);

@@ -126,8 +126,8 @@ struct mtrace_record_run {
  * @pad: zero
  * @comm: its name, NUL-terminated
  *
- * A thread that is attached while it execs may have two: the later one is
- * right.
+ * One that another session takes at that moment has this and an exit, DETACHED,
+ * with nothing between.
  */
 struct mtrace_record_thread {
 	struct mtrace_record head;
