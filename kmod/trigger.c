@@ -513,11 +513,10 @@ int mt_trigger_add(struct mt_session *session, struct mtrace_trigger *arg)
 	ret = trigger_find_thread(trigger);
 	if (ret)
 		goto err_free;
-	if (arg->kind == MTRACE_TRIGGER_UPROBE) {
+	if (arg->kind == MTRACE_TRIGGER_UPROBE)
 		ret = trigger_add_uprobe(trigger);
-	} else {
+	else
 		ret = trigger_arm_new(trigger);
-	}
 	if (ret)
 		goto err_free;
 	/* From here on a hit is one. */
@@ -549,6 +548,7 @@ int mt_trigger_remove(struct mt_session *session, struct mtrace_trigger *arg)
 	struct mt_trigger *trigger;
 	u32 size = arg->size;
 
+	/* As in trigger_check(). */
 	if (!smp_load_acquire(&session->ready) || memcmp(arg, &only, sizeof(only)))
 		return -EINVAL;
 	list_for_each_entry(trigger, &session->triggers, link) {

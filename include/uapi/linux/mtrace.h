@@ -55,13 +55,12 @@
  * Conventions: every structure begins with its size in bytes as the caller
  * knows it, set by the caller (0 is EINVAL). A structure longer than the
  * kernel's, of a page at most, is accepted if what the kernel does not know is
- * zero, else E2BIG;
- * a shorter one down to the first published size is accepted and the rest
- * taken as zero. Reserved fields and unknown flags must be zero, else EINVAL.
+ * zero, else E2BIG; a shorter one down to the first published size is accepted and
+ * the rest taken as zero. Reserved fields and unknown flags must be zero, else EINVAL.
  * A failed call changes nothing, but that MTRACE_STREAM_FLUSH has been done when
  * the descriptors cannot be copied, and that of a thread that exits while ATTACH
- * is at it the sideband and netlink tell that it came and went. All numbers are in the CPU's byte order,
- * sizes and offsets are in bytes, times are values of the TSC.
+ * is at it the sideband and netlink tell that it came and went. All numbers are in
+ * the CPU's byte order, sizes and offsets are in bytes, times are values of the TSC.
  *
  * Errors that any call may give: EFAULT (bad pointer), EINVAL (a field is out
  * of its range or reserved), ENOTTY (no such call), ENODEV (the session was
@@ -565,9 +564,8 @@ struct mtrace_release {
  * them back as soon as it can. Where it cannot, that is counted in
  * mtrace_status.unarmed. A thread that is detached keeps the breakpoint until
  * REMOVE_TRIGGER if it has borne threads with it, or was born with it, but does not
- * hit it. A trigger
- * with ONESHOT does nothing more once there is a snapshot, but is still to be
- * removed.
+ * hit it. A trigger with ONESHOT does nothing more once there is a snapshot, but is
+ * still to be removed.
  *
  * ADD_TRIGGER errors: EINVAL (not set up; set up with MTRACE_SETUP_STREAM; or the
  * kernel refuses a probe there), ENOSPC (a thread has no debug register free: the
