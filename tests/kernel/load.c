@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -199,6 +200,20 @@ long long switches_of(pid_t tid, bool sleeps)
 			sum += n;
 	fclose(file);
 	return sum;
+}
+
+char thread_state(pid_t tid)
+{
+	char path[64], line[256] = "", state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(read(fd, line, sizeof(line) - 1) > 0, "no %s", path);
+	close(fd);
+	CHECK(sscanf(strrchr(line, ')'), ") %c", &state) == 1, "%s says '%s'",
+	      path, line);
+	return state;
 }
 
 void wait_for_sleep(pid_t tid)

@@ -57,6 +57,9 @@ void work_ptwrite(struct load *load, uint32_t index);	/* 100 PTWRITEs */
 /* How often a thread has left its CPU: all in all, or because it slept. */
 long long switches_of(pid_t tid, bool sleeps);
 
+/* What /proc says that it does: R, S, D, ... */
+char thread_state(pid_t tid);
+
 /* A thread that sleeps again and again has run, and sleeps, once more. */
 void wait_for_sleep(pid_t tid);
 

@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "load.h"
 #include "pt.h"
+#include "walk.h"
 
 #define ATTACH(s, tid)	try_thread((s)->fd, MTRACE_IOC_ATTACH, tid)
 #define DETACH(s, tid)	try_thread((s)->fd, MTRACE_IOC_DETACH, tid)
@@ -89,6 +90,32 @@ TEST(attach_finds_no_region)
 	must_release(&s, id);
 	CHECK_EQ(must_status(s.fd).regions_frozen, 0);
 	load_end(load);
+}
+
+/* The region of a thread that has just gone is clean in time for the next one. */
+TEST(attach_waits_until_a_region_is_clean)
+{
+	struct session s;
+	struct load *next, *load = load_spawn(1, work_walk);
+	int i;
+
+	session_open(&s, setup_of(MIB(1), 1, 1));
+	CHECK_EQ(s.setup.nr_regions, 2);
+	must_attach(&s, load->pid);
+	must_start(&s);
+	load_round(load);
+	/* One region is the snapshot's, for good. */
+	must_snapshot(&s);
+	for (i = 0; i < 50; i++) {
+		next = load_spawn(1, work_walk);
+		load_round(load);
+		load_round(load);
+		load_end(load);
+		must_attach(&s, next->pid);
+		load = next;
+	}
+	load_end(load);
+	session_close(&s);
 }
 
 /* A thread that spins on another CPU, and so is not switched in by itself. */

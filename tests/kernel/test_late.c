@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mtrace_netlink.h>
+#include <linux/perf_event.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <string.h>
@@ -14,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "trace.h"
+#include "ask.h"
+#include "trigger.h"
 
 #define PAGE	4096
 
@@ -77,6 +80,7 @@ static void late_come(const struct late *late)
  * @arg: likewise
  * @ret: what it returned
  * @done: it has returned
+ * @tid: the thread
  */
 struct call {
 	int fd;
@@ -84,12 +88,14 @@ struct call {
 	void *arg;
 	int ret;
 	volatile bool done;
+	volatile pid_t tid;
 };
 
 static void *call_run(void *data)
 {
 	struct call *call = data;
 
+	call->tid = thread_id();
 	call->ret = ioctl(call->fd, call->request, call->arg);
 	__atomic_store_n(&call->done, true, __ATOMIC_SEQ_CST);
 	return NULL;
@@ -108,8 +114,12 @@ static void check_late(struct session *s, unsigned long request, void *arg,
 		       const struct late *late)
 {
 	struct mtrace_status status = { .size = sizeof(status) };
-	struct call slow = { s->fd, request, arg, -1, false };
-	struct call fast = { s->fd, MTRACE_IOC_GET_STATUS, &status, -1, false };
+	struct call slow = { .fd = s->fd, .request = request, .arg = arg };
+	struct call fast = {
+		.fd = s->fd,
+		.request = MTRACE_IOC_GET_STATUS,
+		.arg = &status,
+	};
 	pthread_t threads[2];
 
 	threads[0] = call_begin(&slow);
@@ -171,4 +181,81 @@ TEST(stream_to_memory_that_is_late)
 	CHECK_EQ(desc->tid, load->pid);
 	session_close(&s);
 	load_end(load);
+}
+
+/**
+ * struct reading - a thread that reads an event of its own
+ * @to: where to
+ * @tid: the thread
+ * @ret: what read() returned
+ * @end: it may end
+ */
+struct reading {
+	void *to;
+	volatile pid_t tid;
+	ssize_t ret;
+	volatile bool end;
+};
+
+static void *read_event(void *data)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+	};
+	struct reading *reading = data;
+	int fd;
+
+	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	reading->tid = thread_id();
+	reading->ret = read(fd, reading->to, sizeof(uint64_t));
+	while (!reading->end)
+		usleep(1000);
+	close(fd);
+	return NULL;
+}
+
+/*
+ * While perf reads an event of a thread, nobody gives the thread another one, and
+ * ATTACH waits for its breakpoint. Netlink's commands must not wait with it: who
+ * registers a family waits for them, and all of generic netlink for that.
+ */
+TEST(netlink_beside_an_event_to_memory_that_is_late)
+{
+	struct late late = late_new();
+	struct reading reading = { .to = late.page };
+	struct mtrace_thread arg = { .size = sizeof(arg) };
+	struct session s;
+	struct call call = { .request = MTRACE_IOC_ATTACH, .arg = &arg };
+	pthread_t threads[2];
+
+	session_open(&s, setup_of(MIB(1), 2, 2));
+	must_add_trigger(&s, breakpoint_at(trigger_here));
+	CHECK_EQ(pthread_create(&threads[0], NULL, read_event, &reading), 0);
+	late_wait(&late);
+	arg.tid = reading.tid;
+	call.fd = s.fd;
+	threads[1] = call_begin(&call);
+	WAIT_FOR(call.tid && thread_state(call.tid) == 'D');
+
+	nl_open(&nl);
+	CHECK_EQ(dump(MTRACE_NLA_SESSION, s.setup.session), 0);
+	CHECK_EQ(answer.nr, 1);
+	CHECK_ASK(MTRACE_NL_CMD_START, MTRACE_NLA_SESSION, s.setup.session, 0);
+	CHECK_ASK(MTRACE_NL_CMD_SNAPSHOT, MTRACE_NLA_SESSION, s.setup.session,
+		  0);
+	CHECK_ASK(MTRACE_NL_CMD_STOP, MTRACE_NLA_SESSION, s.setup.session, 0);
+	/* Nor do the owner's calls, where no breakpoint is concerned. */
+	CHECK_EQ(must_status(s.fd).nr_threads, 0);
+	CHECK(!call.done, "it has not waited");
+
+	late_come(&late);
+	pthread_join(threads[1], NULL);
+	CHECK_EQ(call.ret, 0);
+	CHECK_EQ(must_status(s.fd).nr_threads, 1);
+	reading.end = true;
+	pthread_join(threads[0], NULL);
+	CHECK_EQ(reading.ret, sizeof(uint64_t));
+	session_close(&s);
 }

@@ -330,22 +330,12 @@ static void pass_gate(struct load *load, uint32_t index)
 /* All its threads wait at the gate, in the kernel, for the nth time. */
 static void wait_at_gate(const struct load *load, uint64_t nth)
 {
-	char path[64], line[256], state;
 	uint32_t i;
-	int fd;
 
 	for (i = 0; i < load->nr; i++) {
 		WAIT_FOR(load->progress[i + 4] == nth);
-		snprintf(path, sizeof(path), "/proc/%d/stat", load->tids[i]);
-		do {
-			fd = open(path, O_RDONLY);
-			memset(line, 0, sizeof(line));
-			CHECK(read(fd, line, sizeof(line) - 1) > 0, "no %s",
-			      path);
-			close(fd);
-			CHECK(sscanf(strrchr(line, ')'), ") %c", &state) == 1,
-			      "%s says '%s'", path, line);
-		} while (state != 'S');
+		while (thread_state(load->tids[i]) != 'S')
+			;
 	}
 }
 
